@@ -1,0 +1,81 @@
+package io.rdma4j.provider;
+
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One end of an established path: messages keep their boundaries and their order, each arrives
+ * once.
+ *
+ * <p>Thread contract: one thread at a time sends (the caller serialises), one thread at a time
+ * polls, and the two may be different threads at the same time. {@link #housekeep} may run beside
+ * both. {@link #close} is called by the polling thread, with senders kept out.
+ *
+ * <p>Send results are those of {@link io.rdma4j.SendResult}. Sending and polling allocate nothing.
+ */
+public interface Endpoint {
+  /** Returns the path in words, for example {@code verbs rxe0 port 1, RoCE}. */
+  String description();
+
+  /** Returns the device used, empty when there is none. */
+  String device();
+
+  /** Returns the registrar whose keys {@link #sendRegistered} wants, or null when it wants none. */
+  @Nullable MemoryRegistrar registrar();
+
+  /** Returns the largest payload of one message. */
+  int maxMessageBytes();
+
+  /**
+   * Sends a message by copy; the memory is free again on return.
+   *
+   * @param type 0 to 255, delivered with the message
+   * @param correlationId delivered with the message
+   * @param source heap or native memory
+   * @param offset start of the payload in {@code source}
+   * @param lengthBytes 0 to {@link #maxMessageBytes()}
+   * @return {@link io.rdma4j.SendResult}
+   */
+  long send(int type, long correlationId, MemorySegment source, long offset, int lengthBytes);
+
+  /**
+   * Sends a message from registered memory without an intermediate copy on this side's way to the
+   * device, ring or socket. When the result is not negative, the memory belongs to the endpoint
+   * until {@link EndpointListener#onSent} gives back {@code token}; this may happen at the next
+   * poll.
+   *
+   * @param source native memory whose address is registered under {@code lkey}
+   * @param lkey key of {@link #registrar()}, ignored when that is null
+   * @param token not negative
+   * @return {@link io.rdma4j.SendResult}
+   */
+  long sendRegistered(
+      int type,
+      long correlationId,
+      MemorySegment source,
+      long offset,
+      int lengthBytes,
+      int lkey,
+      long token);
+
+  /**
+   * Makes progress: delivers messages, gives back sent memory, reports a failure once. Never
+   * blocks.
+   *
+   * @param messageLimit most messages to deliver in this call
+   * @return messages delivered plus tokens given back, 0 when idle
+   */
+  int poll(EndpointListener listener, int messageLimit);
+
+  /**
+   * Looks for trouble that does not show in {@link #poll}: device events, disconnects. Called by a
+   * background thread a hundred times a second or so; what it finds is reported by the next poll.
+   */
+  default void housekeep(long nowNs) {}
+
+  /**
+   * Gives everything back. Tokens still out are handed to the listener before this returns; no
+   * other callback is made. Idempotent.
+   */
+  void close(EndpointListener listener);
+}

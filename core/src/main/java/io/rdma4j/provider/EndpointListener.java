@@ -1,0 +1,24 @@
+package io.rdma4j.provider;
+
+import java.lang.foreign.MemorySegment;
+
+/** Receives what an {@link Endpoint} has to tell, on the polling thread. */
+public interface EndpointListener {
+  /**
+   * A message has arrived.
+   *
+   * @param memory holds the payload during this call only
+   * @param offset start of the payload
+   * @param lengthBytes payload length, may be 0
+   */
+  void onMessage(int type, long correlationId, MemorySegment memory, long offset, int lengthBytes);
+
+  /** The memory of a {@link Endpoint#sendRegistered} is free again. */
+  void onSent(long token);
+
+  /**
+   * The path has failed or the peer has gone; nothing more will be delivered. Called once. The
+   * cause names the first real error, not those that followed from it.
+   */
+  void onFailure(EndpointFailure cause);
+}

@@ -1,0 +1,277 @@
+package io.rdma4j.verbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+
+/**
+ * A reusable list of send work requests in the memory layout of libibverbs, posted with one
+ * doorbell.
+ *
+ * <p>Single thread only. Owned by whoever creates it. Adding, posting and clearing allocate
+ * nothing.
+ *
+ * <pre>
+ *  struct ibv_send_wr, 128 bytes each          struct ibv_sge, 16 bytes each
+ *    0  wr_id        8                           0  addr     8
+ *    8  next         8                           8  length   4
+ *   16  sg_list      8                          12  lkey     4
+ *   24  num_sge      4
+ *   28  opcode       4
+ *   32  send_flags   4
+ *   36  imm_data     4  (big endian)
+ *   40  remote_addr  8
+ *   48  rkey         4  (atomics: compare_add at 48, swap at 56, rkey at 64)
+ * </pre>
+ */
+public final class SendList implements AutoCloseable {
+  /** Asks for a completion. */
+  public static final int SIGNALED = 1 << 1;
+
+  /** Raises a solicited event at the receiver. */
+  public static final int SOLICITED = 1 << 2;
+
+  /** Copies the data into the work request, so that the memory is free again after the post. */
+  public static final int INLINE = 1 << 3;
+
+  /** RDMA write. */
+  public static final int OP_RDMA_WRITE = 0;
+
+  /** RDMA write that also consumes a receive and delivers 32 bits. */
+  public static final int OP_RDMA_WRITE_WITH_IMM = 1;
+
+  /** Message. */
+  public static final int OP_SEND = 2;
+
+  /** Message with 32 bits beside it. */
+  public static final int OP_SEND_WITH_IMM = 3;
+
+  /** RDMA read. */
+  public static final int OP_RDMA_READ = 4;
+
+  /** 64-bit compare and swap. */
+  public static final int OP_COMPARE_AND_SWAP = 5;
+
+  /** 64-bit fetch and add. */
+  public static final int OP_FETCH_AND_ADD = 6;
+
+  static final long WR_BYTES = 128;
+  static final long SGE_BYTES = 16;
+  private static final long WR_ID = 0;
+  private static final long NEXT = 8;
+  private static final long SG_LIST = 16;
+  private static final long NUM_SGE = 24;
+  private static final long OPCODE = 28;
+  private static final long SEND_FLAGS = 32;
+  private static final long IMM_DATA = 36;
+  private static final long REMOTE_ADDRESS = 40;
+  private static final long RKEY = 48;
+  private static final long COMPARE_ADD = 48;
+  private static final long SWAP = 56;
+  private static final long ATOMIC_RKEY = 64;
+
+  private final Arena arena = Arena.ofShared();
+  private final MemorySegment requests;
+  private final MemorySegment entries;
+  private final int capacity;
+  private final int maxSge;
+  private int size;
+  private int errno;
+
+  /**
+   * Creates an empty list.
+   *
+   * @param capacity work requests
+   * @param maxSge gather entries of each
+   */
+  public SendList(int capacity, int maxSge) {
+    if (capacity < 1 || maxSge < 1) {
+      throw new IllegalArgumentException(
+          "a send list needs capacity >= 1 and maxSge >= 1, not " + capacity + " and " + maxSge);
+    }
+    this.capacity = capacity;
+    this.maxSge = maxSge;
+    requests = arena.allocate(capacity * WR_BYTES, 64);
+    entries = arena.allocate((long) capacity * maxSge * SGE_BYTES, 64);
+  }
+
+  /** Forgets all requests. */
+  public void clear() {
+    size = 0;
+    errno = 0;
+  }
+
+  /** Returns the number of requests added. */
+  public int size() {
+    return size;
+  }
+
+  /** Returns how many fit. */
+  public int capacity() {
+    return capacity;
+  }
+
+  /** Returns the gather entries that fit in each. */
+  public int maxSge() {
+    return maxSge;
+  }
+
+  /** Returns the errno of the last post, 0 when all requests were taken. */
+  public int errno() {
+    return errno;
+  }
+
+  /** Starts the next request, without gather entries. */
+  public SendList add(long wrId, int opcode, int flags) {
+    if (size == capacity) {
+      throw new IllegalStateException("send list is full: " + capacity + " work requests");
+    }
+    long wr = size * WR_BYTES;
+    requests.set(JAVA_LONG, wr + WR_ID, wrId);
+    requests.set(JAVA_LONG, wr + NEXT, 0L);
+    requests.set(JAVA_LONG, wr + SG_LIST, 0L);
+    requests.set(JAVA_INT, wr + NUM_SGE, 0);
+    requests.set(JAVA_INT, wr + OPCODE, opcode);
+    requests.set(JAVA_INT, wr + SEND_FLAGS, flags);
+    requests.set(JAVA_INT, wr + IMM_DATA, 0);
+    if (size > 0) {
+      requests.set(JAVA_LONG, wr - WR_BYTES + NEXT, requests.address() + wr);
+    }
+    size++;
+    return this;
+  }
+
+  /** Appends a gather entry to the request started last. An empty message has none. */
+  public SendList gather(long address, int lengthBytes, int lkey) {
+    long wr = lastRequest();
+    int count = requests.get(JAVA_INT, wr + NUM_SGE);
+    if (count == maxSge) {
+      throw new IllegalStateException("work request is full: " + maxSge + " gather entries");
+    }
+    long sge = ((size - 1L) * maxSge + count) * SGE_BYTES;
+    entries.set(JAVA_LONG, sge, address);
+    entries.set(JAVA_INT, sge + 8, lengthBytes);
+    entries.set(JAVA_INT, sge + 12, lkey);
+    requests.set(JAVA_LONG, wr + SG_LIST, entries.address() + (size - 1L) * maxSge * SGE_BYTES);
+    requests.set(JAVA_INT, wr + NUM_SGE, count + 1);
+    return this;
+  }
+
+  /** Sets the 32 bits delivered beside the message started last. */
+  public SendList withImmediate(int value) {
+    requests.set(JAVA_INT, lastRequest() + IMM_DATA, Integer.reverseBytes(value));
+    return this;
+  }
+
+  /** Sets the remote memory of the RDMA read or write started last. */
+  public SendList remote(long address, int rkey) {
+    long wr = lastRequest();
+    requests.set(JAVA_LONG, wr + REMOTE_ADDRESS, address);
+    requests.set(JAVA_INT, wr + RKEY, rkey);
+    return this;
+  }
+
+  /** Sets the remote word and operands of the atomic started last. */
+  public SendList atomic(long address, int rkey, long compareOrAdd, long swap) {
+    long wr = lastRequest();
+    requests.set(JAVA_LONG, wr + REMOTE_ADDRESS, address);
+    requests.set(JAVA_LONG, wr + COMPARE_ADD, compareOrAdd);
+    requests.set(JAVA_LONG, wr + SWAP, swap);
+    requests.set(JAVA_INT, wr + ATOMIC_RKEY, rkey);
+    return this;
+  }
+
+  private long lastRequest() {
+    if (size == 0) {
+      throw new IllegalStateException("no work request was started");
+    }
+    return (size - 1L) * WR_BYTES;
+  }
+
+  /** Returns the address of the first request, as ibv_post_send wants it. */
+  public long address() {
+    return requests.address();
+  }
+
+  /**
+   * Records the outcome of a post for {@link #errno()}; for implementations of {@link QueuePair}.
+   *
+   * @param errno 0 when all were taken
+   * @param badRequestAddress value of bad_wr, used when errno is not 0
+   * @return how many were taken
+   */
+  public int posted(int errno, long badRequestAddress) {
+    this.errno = errno;
+    return errno == 0 ? size : (int) ((badRequestAddress - requests.address()) / WR_BYTES);
+  }
+
+  /** Returns wr_id of request {@code i}. */
+  public long wrId(int i) {
+    return requests.get(JAVA_LONG, at(i) + WR_ID);
+  }
+
+  /** Returns the opcode of request {@code i}. */
+  public int opcode(int i) {
+    return requests.get(JAVA_INT, at(i) + OPCODE);
+  }
+
+  /** Returns the flags of request {@code i}. */
+  public int flags(int i) {
+    return requests.get(JAVA_INT, at(i) + SEND_FLAGS);
+  }
+
+  /** Returns the immediate data of request {@code i}. */
+  public int immediate(int i) {
+    return Integer.reverseBytes(requests.get(JAVA_INT, at(i) + IMM_DATA));
+  }
+
+  /** Returns the remote address of request {@code i}. */
+  public long remoteAddress(int i) {
+    return requests.get(JAVA_LONG, at(i) + REMOTE_ADDRESS);
+  }
+
+  /** Returns the rkey of the RDMA read or write {@code i}. */
+  public int rkey(int i) {
+    return requests.get(JAVA_INT, at(i) + RKEY);
+  }
+
+  /** Returns the number of gather entries of request {@code i}. */
+  public int sgeCount(int i) {
+    return requests.get(JAVA_INT, at(i) + NUM_SGE);
+  }
+
+  /** Returns the address of gather entry {@code j} of request {@code i}. */
+  public long sgeAddress(int i, int j) {
+    return entries.get(JAVA_LONG, sgeAt(i, j));
+  }
+
+  /** Returns the length of gather entry {@code j} of request {@code i}. */
+  public int sgeLengthBytes(int i, int j) {
+    return entries.get(JAVA_INT, sgeAt(i, j) + 8);
+  }
+
+  /** Returns the lkey of gather entry {@code j} of request {@code i}. */
+  public int sgeLkey(int i, int j) {
+    return entries.get(JAVA_INT, sgeAt(i, j) + 12);
+  }
+
+  private long at(int i) {
+    return Objects.checkIndex(i, size) * WR_BYTES;
+  }
+
+  private long sgeAt(int i, int j) {
+    Objects.checkIndex(j, sgeCount(i));
+    return ((long) i * maxSge + j) * SGE_BYTES;
+  }
+
+  /** Frees the native memory. The list must not be in a post call. */
+  @Override
+  public void close() {
+    if (arena.scope().isAlive()) {
+      arena.close();
+    }
+  }
+}
