@@ -40,6 +40,21 @@ public record Limits(long softBytes, long hardBytes, String source) {
     return Optional.empty();
   }
 
+  /** Returns the limit of this very process, asked of the kernel. */
+  public static Limits ofThisProcess() {
+    long[] limits = new long[2];
+    int result = LibC.lockedMemoryLimit(limits);
+    if (result < 0) {
+      throw new OsException("getrlimit", "RLIMIT_MEMLOCK", -result, "");
+    }
+    return new Limits(orUnlimited(limits[0]), orUnlimited(limits[1]), "getrlimit");
+  }
+
+  /** RLIM_INFINITY is all ones, and anything above Long.MAX_VALUE is no limit either. */
+  private static long orUnlimited(long bytes) {
+    return bytes < 0 ? UNLIMITED : bytes;
+  }
+
   private static long parse(String value) {
     if (value.equals("unlimited")) {
       return UNLIMITED;
