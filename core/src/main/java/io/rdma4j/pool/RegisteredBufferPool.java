@@ -163,7 +163,7 @@ public final class RegisteredBufferPool implements AutoCloseable {
    */
   public int indexOf(MemoryRegistrar registrar) {
     for (int i = 0; i < registrars.size(); i++) {
-      if (registrars.get(i) == registrar) {
+      if (registrars.get(i).equals(registrar)) {
         return i;
       }
     }
