@@ -1,6 +1,8 @@
 /**
- * What the operating system offers beyond {@code java.base}: mappings, shared files, processes and
- * topology. Linux only; absence is a normal, explained state.
+ * What the library asks of the operating system: page-aligned memory, limits, and the text files
+ * below {@code /sys} and {@code /proc}.
+ *
+ * <p>Beside the verbs binding this is the only package that calls native functions.
  */
 @NullMarked
 package io.rdma4j.os;
