@@ -1,8 +1,6 @@
 package io.rdma4j.os;
 
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -13,8 +11,7 @@ import java.nio.file.Path;
  * for want of space. An anonymous file can not shrink either (it is sealed).
  *
  * <p>Single thread only. Owned by whoever makes it; {@link #close} closes the descriptor and leaves
- * mappings as they are, they end with their arena. The name of a file in a directory stays until
- * its owner deletes it.
+ * mappings as they are. The name of a file in a directory stays until its owner deletes it.
  */
 public final class SharedFile implements AutoCloseable {
   private static final int MFD_CLOEXEC = 1;
@@ -32,10 +29,6 @@ public final class SharedFile implements AutoCloseable {
   private static final int O_CLOEXEC = 02000000;
   private static final int OWNER_READ_WRITE = 0600;
   private static final int SEEK_END = 2;
-  private static final int PROT_READ_WRITE = 3;
-  private static final int MAP_SHARED = 1;
-  private static final int MAP_POPULATE = 0x8000;
-  private static final int EINTR = 4;
 
   private final String name;
   private final int fd;
@@ -152,29 +145,15 @@ public final class SharedFile implements AutoCloseable {
     return lengthBytes;
   }
 
-  /**
-   * Maps the whole file for reading and writing, with all its pages present.
-   *
-   * @param arena owns the mapping
-   */
-  @SuppressWarnings("restricted")
-  public MemorySegment map(Arena arena) throws IOException {
+  /** Maps the whole file with all its pages present; the caller owns the mapping. */
+  public Mapping map() throws IOException {
     if (closed) {
       throw new IOException(name + " is closed");
     }
-    long address =
-        SharedFileCalls.mmap(lengthBytes, PROT_READ_WRITE, MAP_SHARED | MAP_POPULATE, fd);
-    if (address < 0) {
-      throw failure("mmap of " + lengthBytes + " bytes", name, (int) -address);
-    }
-    return MemorySegment.ofAddress(address).reinterpret(lengthBytes, arena, SharedFile::unmap);
-  }
-
-  private static void unmap(MemorySegment mapping) {
-    int result = SharedFileCalls.munmap(mapping.address(), mapping.byteSize());
-    if (result < 0) {
-      throw new IllegalStateException(
-          "munmap of " + mapping + ": " + SharedFileCalls.errnoText(-result));
+    try {
+      return Mapping.shared(fd, lengthBytes, Mapping.Option.POPULATE, Mapping.Option.DONT_FORK);
+    } catch (OsException e) {
+      throw new IOException(name + ": " + e.getMessage(), e);
     }
   }
 
@@ -183,7 +162,7 @@ public final class SharedFile implements AutoCloseable {
     int result;
     do {
       result = SharedFileCalls.posixFallocate(fd, lengthBytes);
-    } while (result == -EINTR);
+    } while (result == -Errno.EINTR);
     if (result < 0) {
       throw new IOException(
           what
@@ -192,7 +171,7 @@ public final class SharedFile implements AutoCloseable {
               + " bytes, "
               + freeBytes
               + " bytes are free: "
-              + SharedFileCalls.errnoText(-result));
+              + Errno.describe(-result));
     }
   }
 
@@ -206,11 +185,11 @@ public final class SharedFile implements AutoCloseable {
   }
 
   private static IOException failure(String call, String object, int errno) {
-    return new IOException(object + ": " + call + ": " + SharedFileCalls.errnoText(errno));
+    return new IOException(object + ": " + call + ": " + Errno.describe(errno));
   }
 
   private static void closeAfter(Exception first, int fd) {
-    int result = SharedFileCalls.close(fd);
+    int result = LibC.close(fd);
     if (result < 0) {
       first.addSuppressed(failure("close", "descriptor " + fd, -result));
     }
@@ -223,7 +202,7 @@ public final class SharedFile implements AutoCloseable {
       return;
     }
     closed = true;
-    int result = SharedFileCalls.close(fd);
+    int result = LibC.close(fd);
     if (result < 0) {
       throw failure("close", name, -result);
     }

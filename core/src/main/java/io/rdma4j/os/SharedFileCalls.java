@@ -13,8 +13,8 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 
 /**
- * The libc calls of {@link SharedFile}. Each returns the result of the C function, or the negated
- * errno when that has failed.
+ * The C library calls of {@link SharedFile} beyond those of {@link LibC}. Each returns the result
+ * of the C function, or the negated errno when that has failed.
  */
 final class SharedFileCalls {
   private static final Linker LINKER = Linker.nativeLinker();
@@ -42,18 +42,6 @@ final class SharedFileCalls {
       handle("posix_fallocate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
   private static final MethodHandle LSEEK =
       handle("lseek", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_INT), ERRNO);
-  private static final MethodHandle MMAP =
-      handle(
-          "mmap",
-          FunctionDescriptor.of(
-              JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG),
-          ERRNO);
-  private static final MethodHandle MUNMAP =
-      handle("munmap", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG), ERRNO);
-  private static final MethodHandle CLOSE =
-      handle("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT), ERRNO);
-  private static final MethodHandle STRERROR =
-      handle("strerror", FunctionDescriptor.of(ADDRESS, JAVA_INT));
 
   private SharedFileCalls() {}
 
@@ -108,47 +96,6 @@ final class SharedFileCalls {
       return result < 0 ? -errno(state) : result;
     } catch (Throwable t) {
       throw unexpected("lseek", t);
-    }
-  }
-
-  static long mmap(long lengthBytes, int protection, int flags, int fd) {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(Linker.Option.captureStateLayout());
-      long address = (long) MMAP.invokeExact(state, 0L, lengthBytes, protection, flags, fd, 0L);
-      return address == -1 ? -errno(state) : address;
-    } catch (Throwable t) {
-      throw unexpected("mmap", t);
-    }
-  }
-
-  static int munmap(long address, long lengthBytes) {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(Linker.Option.captureStateLayout());
-      int result = (int) MUNMAP.invokeExact(state, address, lengthBytes);
-      return result < 0 ? -errno(state) : result;
-    } catch (Throwable t) {
-      throw unexpected("munmap", t);
-    }
-  }
-
-  static int close(int fd) {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(Linker.Option.captureStateLayout());
-      int result = (int) CLOSE.invokeExact(state, fd);
-      return result < 0 ? -errno(state) : result;
-    } catch (Throwable t) {
-      throw unexpected("close", t);
-    }
-  }
-
-  /** Returns the number and the text of an errno. */
-  @SuppressWarnings("restricted")
-  static String errnoText(int errno) {
-    try {
-      MemorySegment text = (MemorySegment) STRERROR.invokeExact(errno);
-      return "errno " + errno + " (" + text.reinterpret(256).getString(0) + ")";
-    } catch (Throwable t) {
-      throw unexpected("strerror", t);
     }
   }
 

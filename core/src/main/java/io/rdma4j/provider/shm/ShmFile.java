@@ -4,10 +4,10 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import io.rdma4j.os.Mapping;
 import io.rdma4j.os.SharedFile;
 import io.rdma4j.provider.EndpointConfig;
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
@@ -46,14 +46,14 @@ final class ShmFile implements AutoCloseable {
   private static final long APART_BYTES = 128;
   private static final long RINGS_AT = 4096;
 
-  private final Arena arena;
+  private final Mapping mapping;
   private final MemorySegment memory;
   private final long ringBytes;
   private final int side;
 
-  private ShmFile(Arena arena, MemorySegment memory, long ringBytes, int side) {
-    this.arena = arena;
-    this.memory = memory;
+  private ShmFile(Mapping mapping, long ringBytes, int side) {
+    this.mapping = mapping;
+    this.memory = mapping.segment();
     this.ringBytes = ringBytes;
     this.side = side;
   }
@@ -103,13 +103,7 @@ final class ShmFile implements AutoCloseable {
       throw new IOException(
           "ring file has " + file.lengthBytes() + " bytes, " + expectedBytes + " were agreed on");
     }
-    Arena arena = Arena.ofShared();
-    try {
-      return new ShmFile(arena, file.map(arena), ringBytes(config), side);
-    } catch (IOException | RuntimeException e) {
-      arena.close();
-      throw e;
-    }
+    return new ShmFile(file.map(), ringBytes(config), side);
   }
 
   private void validate(EndpointConfig config, byte[] token) throws IOException {
@@ -180,8 +174,6 @@ final class ShmFile implements AutoCloseable {
   /** Ends the mapping; idempotent. */
   @Override
   public void close() {
-    if (arena.scope().isAlive()) {
-      arena.close();
-    }
+    mapping.close();
   }
 }
