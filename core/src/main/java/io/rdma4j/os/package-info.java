@@ -1,6 +1,6 @@
 /**
- * What the library asks of the operating system: page-aligned memory, limits, and the text files
- * below {@code /sys} and {@code /proc}.
+ * What the library asks of the operating system: page-aligned memory, shared files, limits, and the
+ * text files below {@code /sys} and {@code /proc}.
  *
  * <p>Beside the verbs binding this is the only package that calls native functions.
  */
