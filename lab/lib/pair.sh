@@ -1,0 +1,1 @@
+pair() { die 2 "not yet"; }
