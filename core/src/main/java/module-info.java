@@ -11,4 +11,5 @@ module io.rdma4j.core {
   exports io.rdma4j.verbs;
   exports io.rdma4j.pool;
   exports io.rdma4j.provider;
+  exports io.rdma4j.transport;
 }

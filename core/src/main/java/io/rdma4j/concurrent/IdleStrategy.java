@@ -26,6 +26,7 @@ public interface IdleStrategy {
   }
 
   /** Spins, yields, then parks from 50 us up to 1 ms. */
+  @SuppressWarnings("ThreadPriorityCheck") // yielding is the purpose
   final class Backoff implements IdleStrategy {
     /** Long enough to cover a peer's answer on one host, short enough to be no burden. */
     private static final int SPINS = 2_000;

@@ -19,8 +19,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Turns a TCP connection into an established path: both ends say hello, agree on sizes, and negotiate
- * the path. Everything happens under one deadline; on failure the socket is closed.
+ * Turns a TCP connection into an established path: both ends say hello, agree on sizes, and
+ * negotiate the path. Everything happens under one deadline; on failure the socket is closed.
  *
  * <p>Safe for use by several threads.
  */
@@ -59,8 +59,7 @@ final class Bootstrap {
       }
       return new Established(
           socket,
-          new PathNegotiation(channel, providers, token, agree(theirs))
-              .initiate(theirs.offers()));
+          new PathNegotiation(channel, providers, token, agree(theirs)).initiate(theirs.offers()));
     } catch (IOException | RuntimeException e) {
       socket.close();
       throw e;
@@ -70,13 +69,11 @@ final class Bootstrap {
   /** Negotiates as the acceptor on a socket just accepted. */
   Established accept(SocketChannel socket) throws IOException {
     try {
-      BootstrapChannel channel =
-          channel(socket, System.nanoTime() + config.handshakeTimeoutNs());
+      BootstrapChannel channel = channel(socket, System.nanoTime() + config.handshakeTimeoutNs());
       Hello theirs = receiveHello(channel);
       channel.send(Kind.HELLO, hello(theirs.token()).encode());
       return new Established(
-          socket,
-          new PathNegotiation(channel, providers, theirs.token(), agree(theirs)).accept());
+          socket, new PathNegotiation(channel, providers, theirs.token(), agree(theirs)).accept());
     } catch (IOException | RuntimeException e) {
       socket.close();
       throw e;

@@ -16,8 +16,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The node's background agent: accepts bootstrap connections, watches the control sockets, and keeps
- * house for every connection about fifty times a second. It never touches the data path.
+ * The node's background agent: accepts bootstrap connections, watches the control sockets, and
+ * keeps house for every connection about fifty times a second. It never touches the data path.
  */
 final class Conductor {
   private static final Logger LOG = System.getLogger(Conductor.class.getName());

@@ -65,7 +65,12 @@ public final class Connection implements AutoCloseable {
 
   private volatile State state = State.OPEN;
 
-  /** Set by the conductor when the peer seems gone; the poller acts once nothing is left to read. */
+  /** Set once this side asked for the end; any thread. */
+  private volatile boolean closedHere;
+
+  /**
+   * Set by the conductor when the peer seems gone; the poller acts once nothing is left to read.
+   */
   private volatile @Nullable EndpointFailure suspicion;
 
   // Written by senders under the lock.
@@ -107,8 +112,8 @@ public final class Connection implements AutoCloseable {
    * Sends a pooled buffer without copying it on the way to the device, ring or socket.
    *
    * @return {@link SendResult}: on success the buffer has moved to the connection, which gives it
-   *     back to the pool when the path is done with it, and the lease is empty; otherwise the caller
-   *     still owns it
+   *     back to the pool when the path is done with it, and the lease is empty; otherwise the
+   *     caller still owns it
    * @throws MessageTooLargeException when it is longer than {@link #maxMessageBytes()}
    */
   public long send(RegisteredBuffer buffer) {
@@ -127,8 +132,8 @@ public final class Connection implements AutoCloseable {
   }
 
   /**
-   * Sends a request by copy and waits for its reply. On a node without pollers of its own the caller
-   * polls while it waits.
+   * Sends a request by copy and waits for its reply. On a node without pollers of its own the
+   * caller polls while it waits.
    *
    * @return the reply, which the caller closes
    * @throws RequestFailedException when there is no reply within {@code timeoutNs}
@@ -233,11 +238,12 @@ public final class Connection implements AutoCloseable {
 
   /**
    * Closes in good order: what was sent before arrives, then both sides say goodbye. Waits for that
-   * up to the node's close timeout; afterwards everything is given back in any case. Idempotent; from
-   * a handler it only starts the closing.
+   * up to the node's close timeout; afterwards everything is given back in any case. Idempotent;
+   * from a handler it only starts the closing.
    */
   @Override
   public void close() {
+    closedHere = true;
     startClosing();
     if (!node.isPollingThread()) {
       awaitClosed();
@@ -254,8 +260,7 @@ public final class Connection implements AutoCloseable {
       if (state != State.OPEN) {
         return refusal();
       }
-      return sent(
-          endpoint.send(type, correlationId, source, offset, lengthBytes), lengthBytes);
+      return sent(endpoint.send(type, correlationId, source, offset, lengthBytes), lengthBytes);
     } finally {
       sendLock.unlock();
     }
@@ -280,8 +285,7 @@ public final class Connection implements AutoCloseable {
       long result = SendResult.CLOSED;
       try {
         result =
-            endpoint.sendRegistered(
-                type, correlationId, segment, 0, lengthBytes, lkey, handle);
+            endpoint.sendRegistered(type, correlationId, segment, 0, lengthBytes, lkey, handle);
       } finally {
         if (result < 0) {
           node.pool().attach(handle, lengthBytes, buffer);
@@ -310,7 +314,7 @@ public final class Connection implements AutoCloseable {
   }
 
   private long refusal() {
-    return goodbyeReceived || failure != null ? SendResult.NOT_CONNECTED : SendResult.CLOSED;
+    return closedHere ? SendResult.CLOSED : SendResult.NOT_CONNECTED;
   }
 
   // ---- requests --------------------------------------------------------------------------------
@@ -534,7 +538,9 @@ public final class Connection implements AutoCloseable {
     }
     if (closed.getCount() > 0) {
       throw new Rdma4jException(
-          "connection " + id + " is still closing: its poller is stuck in a handler, or nobody polls");
+          "connection "
+              + id
+              + " is still closing: its poller is stuck in a handler, or nobody polls");
     }
   }
 

@@ -3,9 +3,9 @@ package io.rdma4j.transport;
 import io.rdma4j.provider.EndpointFailure;
 
 /**
- * Receives what arrives on a connection, on the thread that polls it. Calls must be short: while one
- * runs, nothing else on that poller moves. An exception from a handler is logged and counted; the
- * connection goes on.
+ * Receives what arrives on a connection, on the thread that polls it. Calls must be short: while
+ * one runs, nothing else on that poller moves. An exception from a handler is logged and counted;
+ * the connection goes on.
  */
 @FunctionalInterface
 public interface ConnectionHandler {

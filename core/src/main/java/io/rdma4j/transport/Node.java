@@ -19,7 +19,9 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
@@ -57,6 +59,7 @@ public final class Node implements AutoCloseable {
   private final List<Connection> connections = new CopyOnWriteArrayList<>();
   private final AtomicLong connectionIds = new AtomicLong();
   private final Semaphore handshakes = new Semaphore(MAX_HANDSHAKES);
+  private final Set<SocketChannel> handshaking = ConcurrentHashMap.newKeySet();
   private final AtomicLong handshakesFailed = new AtomicLong();
   private final AtomicLong lateReplies = new AtomicLong();
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -90,8 +93,7 @@ public final class Node implements AutoCloseable {
     this.bootstrap = new Bootstrap(memory.providers, config);
     try {
       conductor =
-          new Conductor(
-              this, config.listenAddress(), "rdma4j-conductor-" + number, this::onAccept);
+          new Conductor(this, config.listenAddress(), "rdma4j-conductor-" + number, this::onAccept);
     } catch (IOException e) {
       pool.close();
       throw e;
@@ -184,8 +186,7 @@ public final class Node implements AutoCloseable {
       Established established = bootstrap.initiate(peer);
       return add(established, pathOf(established), handler);
     } catch (IOException e) {
-      throw new ConnectFailedException(
-          "no connection to " + peer + ": " + e.getMessage(), e);
+      throw new ConnectFailedException("no connection to " + peer + ": " + e.getMessage(), e);
     }
   }
 
@@ -200,8 +201,8 @@ public final class Node implements AutoCloseable {
   }
 
   /**
-   * Makes progress on all connections of a node without pollers of its own: delivers messages, gives
-   * sent buffers back. Never blocks.
+   * Makes progress on all connections of a node without pollers of its own: delivers messages,
+   * gives sent buffers back. Never blocks.
    *
    * @return the work done, 0 when idle
    */
@@ -234,11 +235,14 @@ public final class Node implements AutoCloseable {
     if (isPollingThread()) {
       throw new IllegalStateException("Node.close() must not be called from a handler");
     }
-    if (!closed.compareAndSet(false, true)) {
-      return;
+    synchronized (connections) {
+      if (!closed.compareAndSet(false, true)) {
+        return;
+      }
     }
     conductor.stopListening();
     Rdma4jException failure = new Rdma4jException("closing the node failed in part");
+    attempt(failure, this::endHandshakes);
     for (Connection connection : connections) {
       connection.startClosing();
     }
@@ -253,6 +257,16 @@ public final class Node implements AutoCloseable {
     Providers.close(providers, failure);
     if (failure.getSuppressed().length > 0) {
       throw failure;
+    }
+  }
+
+  /** Ends the handshakes under way, so that nobody comes after the providers are closed. */
+  private void endHandshakes() throws InterruptedException {
+    for (SocketChannel socket : handshaking) {
+      closeQuietly(socket);
+    }
+    if (!handshakes.tryAcquire(MAX_HANDSHAKES, config.handshakeTimeoutNs(), TimeUnit.NANOSECONDS)) {
+      throw new Rdma4jException("a handshake did not end within its own deadline");
     }
   }
 
@@ -282,7 +296,13 @@ public final class Node implements AutoCloseable {
         result.rejected());
   }
 
-  private Connection add(Established established, PathChoice path, ConnectionHandler handler) {
+  private static void discard(Established established) {
+    established.result().endpoint().close(PathNegotiation.discarding());
+    closeQuietly(established.socket());
+  }
+
+  private Connection add(Established established, PathChoice path, ConnectionHandler handler)
+      throws IOException {
     ControlSocket control =
         new ControlSocket(
             established.socket(),
@@ -297,18 +317,22 @@ public final class Node implements AutoCloseable {
             control,
             path,
             handler);
-    connections.add(connection);
-    pollers[(int) (connection.id() % pollers.length)].add(connection);
-    conductor.watch(connection);
-    if (closed.get()) {
-      connection.startClosing();
+    synchronized (connections) {
+      if (closed.get()) {
+        discard(established);
+        throw new IOException("the node is closed");
+      }
+      connections.add(connection);
+      pollers[(int) (connection.id() % pollers.length)].add(connection);
     }
+    conductor.watch(connection);
     return connection;
   }
 
   private void onAccept(SocketChannel socket) {
     if (closed.get() || !handshakes.tryAcquire()) {
-      handshakeFailed(socket, new IOException(MAX_HANDSHAKES + " handshakes are under way already"));
+      handshakeFailed(
+          socket, new IOException(MAX_HANDSHAKES + " handshakes are under way already"));
       closeQuietly(socket);
       return;
     }
@@ -324,7 +348,7 @@ public final class Node implements AutoCloseable {
               .acceptor()
               .accept((InetSocketAddress) socket.socket().getRemoteSocketAddress(), path);
       if (handler == null) {
-        established.result().endpoint().close(PathNegotiation.discarding());
+        discard(established);
         throw new IOException("refused by the application");
       }
       add(established, path, handler);
@@ -332,6 +356,7 @@ public final class Node implements AutoCloseable {
       handshakeFailed(socket, e);
       closeQuietly(socket);
     } finally {
+      handshaking.remove(socket);
       handshakes.release();
     }
   }
@@ -340,8 +365,11 @@ public final class Node implements AutoCloseable {
     handshakesFailed.incrementAndGet();
     LOG.log(
         Level.INFO,
-        () -> "an incoming connection from " + socket.socket().getRemoteSocketAddress()
-            + " did not get through: " + e.getMessage());
+        () ->
+            "an incoming connection from "
+                + socket.socket().getRemoteSocketAddress()
+                + " did not get through: "
+                + e.getMessage());
   }
 
   private static void closeQuietly(SocketChannel socket) {

@@ -291,8 +291,7 @@ public final class NodeConfig {
       for (String path : paths) {
         require(KNOWN_PATHS.contains(path), "paths", path, "one of " + KNOWN_PATHS);
       }
-      require(
-          new LinkedHashSet<>(paths).size() == paths.size(), "paths", paths, "each path once");
+      require(new LinkedHashSet<>(paths).size() == paths.size(), "paths", paths, "each path once");
       require(pollers >= 1 && pollers <= 256, "pollers", pollers, "1 to 256");
       require(
           maxMessageBytes >= 1 && maxMessageBytes <= 1 << 24,

@@ -11,7 +11,8 @@ import java.util.Map;
  * @param paths paths in the node's order, each with whether it can be used and why
  * @param connections open connections
  * @param pool the pool's statistics
- * @param handshakesFailed incoming connections that never became one: strangers, time-outs, refusals
+ * @param handshakesFailed incoming connections that never became one: strangers, time-outs,
+ *     refusals
  * @param lateReplies replies that came after their request had ended
  */
 public record NodeStatus(

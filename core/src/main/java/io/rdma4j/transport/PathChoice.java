@@ -21,7 +21,8 @@ public record PathChoice(
   @Override
   public String toString() {
     StringBuilder text = new StringBuilder(description);
-    rejected.forEach((path, reason) -> text.append("; not ").append(path).append(": ").append(reason));
+    rejected.forEach(
+        (path, reason) -> text.append("; not ").append(path).append(": ").append(reason));
     return text.toString();
   }
 }

@@ -9,8 +9,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests that wait for their reply, by correlation id. Each ends exactly once: whoever takes it out
- * completes it.
+ * Requests that wait for their reply, by correlation id. Each ends exactly once: whoever takes it
+ * out completes it.
  *
  * <p>Safe for use by several threads.
  */

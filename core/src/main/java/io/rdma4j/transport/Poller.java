@@ -9,8 +9,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Polls connections, either on a thread of its own or on whichever thread calls {@link #poll()}; the
- * lock keeps it to one at a time.
+ * Polls connections, either on a thread of its own or on whichever thread calls {@link #poll()};
+ * the lock keeps it to one at a time.
  *
  * <p>Connections are added and removed by any thread.
  */

@@ -1,8 +1,9 @@
 package io.rdma4j.tools;
 
 import io.rdma4j.Rdma4jException;
+import io.rdma4j.tools.demo.DemoCommand;
+import io.rdma4j.tools.demo.DemoNodeCommand;
 import io.rdma4j.tools.doctor.DoctorCommand;
-import java.io.Console;
 import java.io.PrintWriter;
 import java.lang.module.ModuleDescriptor;
 import java.nio.charset.StandardCharsets;
@@ -28,7 +29,7 @@ import picocli.CommandLine.ScopeType;
     versionProvider = Main.Version.class,
     exitCodeOnInvalidInput = Main.EXIT_USAGE,
     exitCodeOnExecutionException = Main.EXIT_FAILURE,
-    subcommands = {DoctorCommand.class})
+    subcommands = {DemoCommand.class, DemoNodeCommand.class, DoctorCommand.class})
 public final class Main {
   static final int EXIT_USAGE = 64;
   static final int EXIT_FAILURE = 70;
@@ -38,20 +39,13 @@ public final class Main {
 
   /** Runs a subcommand and ends the process with its exit status. */
   public static void main(String[] args) {
-    boolean colour = isTerminal() && System.getenv("NO_COLOR") == null;
+    boolean colour = Terminal.isPresent() && System.getenv("NO_COLOR") == null;
     PrintWriter out = new PrintWriter(System.out, true, StandardCharsets.UTF_8);
     PrintWriter err = new PrintWriter(System.err, true, StandardCharsets.UTF_8);
     int status = run(out, err, colour, args);
     out.flush();
     err.flush();
     System.exit(status);
-  }
-
-  /** Java's own console is null without a terminal; other implementations answer isTerminal. */
-  @SuppressWarnings("SystemConsoleNull")
-  private static boolean isTerminal() {
-    Console console = System.console();
-    return console != null && console.isTerminal();
   }
 
   /**

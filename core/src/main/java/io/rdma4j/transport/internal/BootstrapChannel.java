@@ -11,8 +11,9 @@ import java.nio.channels.SocketChannel;
 /**
  * The bootstrap connection during the handshake: short frames, strict lengths, one deadline.
  *
- * <p>Single thread only. It reads exactly the bytes of a frame and never more, since the same socket
- * may carry messages right after the last frame. The socket is not closed here; its owner does that.
+ * <p>Single thread only. It reads exactly the bytes of a frame and never more, since the same
+ * socket may carry messages right after the last frame. The socket is not closed here; its owner
+ * does that.
  *
  * <pre>
  *  0  length of the payload   2   big endian, at most {@link #MAX_PAYLOAD_BYTES}

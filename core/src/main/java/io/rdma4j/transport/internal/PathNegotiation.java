@@ -25,9 +25,9 @@ import org.jspecify.annotations.Nullable;
  * Finds the first path in the initiator's order that both ends can really use.
  *
  * <p>For each path tried: the initiator names it (TRY), both providers exchange steps (STEP), then
- * each end sends exactly one verdict (READY or FAIL) and reads on until it has the other's. The path
- * holds only if both are READY; otherwise both give up what they made and the next path is tried. So
- * a failing step late in the handshake never shows as a failed connect.
+ * each end sends exactly one verdict (READY or FAIL) and reads on until it has the other's. The
+ * path holds only if both are READY; otherwise both give up what they made and the next path is
+ * tried. So a failing step late in the handshake never shows as a failed connect.
  *
  * <p>Single thread only; one instance per handshake.
  */
@@ -124,8 +124,7 @@ public final class PathNegotiation {
     Endpoint endpoint = null;
     String failure = null;
     try {
-      endpoint =
-          initiator ? provider.initiate(steps, config) : provider.accept(steps, config);
+      endpoint = initiator ? provider.initiate(steps, config) : provider.accept(steps, config);
     } catch (ProtocolException e) {
       throw e;
     } catch (IOException | Rdma4jException e) {

@@ -175,11 +175,9 @@ public final class DemoCommand implements Callable<Integer> {
       }
       Availability verbs = Verbs.system().availability();
       Map<String, InetAddress> devices = RdmaAddresses.find(Verbs.system());
-      devices.forEach(
-          (device, ip) -> plans.add(new Plan(way, device, ip.getHostAddress())));
+      devices.forEach((device, ip) -> plans.add(new Plan(way, device, ip.getHostAddress())));
       if (devices.isEmpty()) {
-        unavailable.put(
-            way, verbs.usable() ? "no RDMA device has an IP address" : verbs.reason());
+        unavailable.put(way, verbs.usable() ? "no RDMA device has an IP address" : verbs.reason());
       }
     }
     if (plans.isEmpty()) {

@@ -5,7 +5,9 @@ import io.rdma4j.transport.NodeConfig;
 import io.rdma4j.transport.NodeConfig.Threading;
 import java.net.InetSocketAddress;
 
-/** Node configurations of the demo's two processes: one required path, polled by its only thread. */
+/**
+ * Node configurations of the demo's two processes: one required path, polled by its only thread.
+ */
 final class DemoConfig {
   /** Orders that may be without acknowledgement in the throughput phase. */
   static final int WINDOW = 64;

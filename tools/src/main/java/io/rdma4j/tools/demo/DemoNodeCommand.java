@@ -23,8 +23,8 @@ import picocli.CommandLine.Option;
  * control socket, and ends when the gateway is gone.
  *
  * <p>Control lines: {@code serve WAY ADDRESS} is answered by {@code listening PORT} or {@code error
- * TEXT}, and once that stream is over by {@code result RECEIVED LOST DUPLICATED CORRUPTED} or {@code
- * failed TEXT}; {@code cpu} by {@code cpu NANOSECONDS}; {@code end} ends the process.
+ * TEXT}, and once that stream is over by {@code result RECEIVED LOST DUPLICATED CORRUPTED} or
+ * {@code failed TEXT}; {@code cpu} by {@code cpu NANOSECONDS}; {@code end} ends the process.
  */
 @Command(
     name = "demo-node",
@@ -97,8 +97,7 @@ public final class DemoNodeCommand implements Callable<Integer> {
 
   private int serveGateway(Socket control) throws IOException, InterruptedException {
     control.setTcpNoDelay(true);
-    PrintWriter answers =
-        new PrintWriter(control.getOutputStream(), true, StandardCharsets.UTF_8);
+    PrintWriter answers = new PrintWriter(control.getOutputStream(), true, StandardCharsets.UTF_8);
     BufferedReader lines =
         new BufferedReader(new InputStreamReader(control.getInputStream(), StandardCharsets.UTF_8));
     Thread.ofPlatform().daemon().name("control").start(() -> readControl(lines, answers));
@@ -187,8 +186,7 @@ public final class DemoNodeCommand implements Callable<Integer> {
 
   /** Returns the CPU time of this process so far, all threads. */
   static long processCpuNs() {
-    return ((com.sun.management.OperatingSystemMXBean)
-            ManagementFactory.getOperatingSystemMXBean())
+    return ((com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
         .getProcessCpuTime();
   }
 }

@@ -64,7 +64,7 @@ final class DemoReport {
           Double.isNaN(run.poolHitRate())
               ? "-"
               : String.format(Locale.ROOT, "%.2f %%", 100 * run.poolHitRate()),
-          socket == null || run == socket
+          socket == null || run.transport().equals("socket")
               ? ""
               : String.format(
                   Locale.ROOT,
@@ -104,8 +104,7 @@ final class DemoReport {
     Map<String, Object> root = new LinkedHashMap<>();
     root.put("runs", rows);
     root.put("unavailable", unavailable);
-    Files.writeString(
-        file, JSON.std.with(JSON.Feature.PRETTY_PRINT_OUTPUT).asString(root) + "\n");
+    Files.writeString(file, JSON.std.with(JSON.Feature.PRETTY_PRINT_OUTPUT).asString(root) + "\n");
   }
 
   private static Map<String, Object> row(DemoRun run, @Nullable DemoRun socket) {

@@ -18,8 +18,8 @@ import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The gateway's end over rdma4j: each order is written into a pooled, registered buffer that moves to
- * the connection. One thread sends and polls.
+ * The gateway's end over rdma4j: each order is written into a pooled, registered buffer that moves
+ * to the connection. One thread sends and polls.
  */
 final class NodeLink implements OrderLink {
   static final ValueLayout.OfLong BIG_ENDIAN_LONG =

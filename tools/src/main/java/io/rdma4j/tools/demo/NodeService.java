@@ -76,8 +76,7 @@ final class NodeService implements OrderService {
     @Override
     public void onMessage(Connection connection, Message message) {
       int length = message.lengthBytes();
-      MemorySegment.copy(
-          message.memory(), JAVA_BYTE, message.offset(), book.scratch(), 0, length);
+      MemorySegment.copy(message.memory(), JAVA_BYTE, message.offset(), book.scratch(), 0, length);
       long verdict = book.check(length);
       if (waitingCount > 0 || !acknowledge(connection, book.lastSequence(), verdict)) {
         waiting[2 * waitingCount] = book.lastSequence();

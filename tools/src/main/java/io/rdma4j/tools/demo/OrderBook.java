@@ -6,7 +6,8 @@ import java.util.zip.CRC32C;
 /**
  * The database node's side of the orders: checks each one and counts what is wrong.
  *
- * <p>Single thread only, except that {@link #tally()} may be read by others once the stream is over.
+ * <p>Single thread only, except that {@link #tally()} may be read by others once the stream is
+ * over.
  */
 final class OrderBook {
   /** Bytes of an acknowledgement: sequence number 8, verdict 8, big endian. */

@@ -86,7 +86,8 @@ final class Orders {
   /**
    * Reads a user's orders.
    *
-   * @param framing LINE: one order a line; LENGTH32: each order behind its length, 4 bytes big endian
+   * @param framing LINE: one order a line; LENGTH32: each order behind its length, 4 bytes big
+   *     endian
    * @param maxOrderBytes largest order with its header
    * @throws IOException when the file cannot be read, holds no order, or one that is too long; the
    *     message gives the position

@@ -1,6 +1,6 @@
 package io.rdma4j.tools.demo;
 
-import java.io.Console;
+import io.rdma4j.tools.Terminal;
 import java.util.Locale;
 
 /** A line that shows what runs now; on a terminal only. Single thread only. */
@@ -14,8 +14,7 @@ final class Progress {
   private boolean dirty;
 
   Progress() {
-    Console console = System.console();
-    shown = console != null && console.isTerminal();
+    shown = Terminal.isPresent();
   }
 
   void phase(String name, String phase) {

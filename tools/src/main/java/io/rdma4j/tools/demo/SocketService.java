@@ -6,8 +6,11 @@ import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import org.jspecify.annotations.Nullable;
 
-/** The baseline's database node: plain sockets, non-blocking, spinning, one write for all acks due. */
+/**
+ * The baseline's database node: plain sockets, non-blocking, spinning, one write for all acks due.
+ */
 final class SocketService implements OrderService {
   private static final int BUFFER_BYTES = 256 * 1024;
 
@@ -35,14 +38,10 @@ final class SocketService implements OrderService {
 
   @Override
   public void serve() throws IOException {
-    SocketChannel socket = null;
-    while (!stopped && (socket = listener.accept()) == null) {
-      Thread.onSpinWait();
-    }
-    if (socket == null) {
-      return;
-    }
-    try (socket) {
+    try (SocketChannel socket = accept()) {
+      if (socket == null) {
+        return;
+      }
       socket.setOption(StandardSocketOptions.TCP_NODELAY, true);
       socket.configureBlocking(false);
       while (!stopped && receive(socket)) {
@@ -53,6 +52,15 @@ final class SocketService implements OrderService {
         }
       }
     }
+  }
+
+  private @Nullable SocketChannel accept() throws IOException {
+    SocketChannel socket = null;
+    while (!stopped && socket == null) {
+      socket = listener.accept();
+      Thread.onSpinWait();
+    }
+    return socket;
   }
 
   /** Reads what has come and prepares its acknowledgements; false at the end of the stream. */
