@@ -294,6 +294,7 @@ public final class SendList implements AutoCloseable {
   @Override
   public void close() {
     if (arena.scope().isAlive()) {
+      size = 0; // so that a post of a closed list posts nothing
       arena.close();
     }
   }
