@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -55,7 +56,12 @@ final class ShmDirectory {
 
   /** Opens a peer's file, refusing any path that is not that of a ring file. */
   static SharedFile open(String peerPath) throws IOException {
-    Path file = Path.of(peerPath);
+    Path file;
+    try {
+      file = Path.of(peerPath);
+    } catch (InvalidPathException e) {
+      throw new IOException("the peer names a ring file that cannot exist", e);
+    }
     Path name = file.getFileName();
     if (!file.isAbsolute() || name == null || !NAME.matcher(name.toString()).matches()) {
       throw new IOException("not the absolute path of a ring file: " + peerPath);

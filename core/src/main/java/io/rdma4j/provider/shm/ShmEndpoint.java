@@ -12,7 +12,8 @@ import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.TokenQueue;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.util.concurrent.atomic.AtomicReference;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +28,16 @@ import org.jspecify.annotations.Nullable;
  */
 final class ShmEndpoint implements Endpoint {
   private static final long LIVENESS_INTERVAL_NS = 250_000_000L;
+  private static final VarHandle FAILURE;
+
+  static {
+    try {
+      FAILURE =
+          MethodHandles.lookup().findVarHandle(ShmEndpoint.class, "failure", EndpointFailure.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
 
   private final ShmFile file;
   private final EndpointConfig config;
@@ -36,8 +47,8 @@ final class ShmEndpoint implements Endpoint {
   private final RingReader reader;
   private final MemorySegment peerClosed;
   private final TokenQueue tokens;
-  private final AtomicReference<@Nullable EndpointFailure> failure = new AtomicReference<>();
-  private volatile int sendState = SendResult.OK;
+  private volatile @Nullable EndpointFailure failure;
+  private volatile boolean closed;
   private boolean reported;
   private boolean livenessChecked;
   private long livenessCheckedNs;
@@ -85,9 +96,8 @@ final class ShmEndpoint implements Endpoint {
     if ((type & ~0xFF) != 0 || lengthBytes < 0 || lengthBytes > config.maxMessageBytes()) {
       throw refused(type, lengthBytes);
     }
-    int state = sendState;
-    if (state != SendResult.OK) {
-      return state;
+    if (closed || failure != null) {
+      return closed ? SendResult.CLOSED : SendResult.NOT_CONNECTED;
     }
     int written = writer.write(type, correlationId, source, offset, lengthBytes);
     return written == RingWriter.WRITTEN ? SendResult.OK : notWritten(written);
@@ -105,9 +115,8 @@ final class ShmEndpoint implements Endpoint {
     if (token < 0) {
       throw new IllegalArgumentException("token " + token + " is negative");
     }
-    if (tokens.isFull()) {
-      int state = sendState;
-      return state == SendResult.OK ? SendResult.BACK_PRESSURED : state;
+    if (tokens.isFull() && !closed && failure == null) {
+      return SendResult.BACK_PRESSURED;
     }
     long result = send(type, correlationId, source, offset, lengthBytes);
     if (result >= 0) {
@@ -137,7 +146,7 @@ final class ShmEndpoint implements Endpoint {
   @Override
   public int poll(EndpointListener listener, int messageLimit) {
     int given = tokens.drain(listener);
-    if (reported) {
+    if (reported || closed) {
       return given;
     }
     int messages = reader.poll(listener, messageLimit);
@@ -147,38 +156,44 @@ final class ShmEndpoint implements Endpoint {
     return given + messages;
   }
 
+  /** Runs when no message was there: gives space back and looks for the end of the path. */
   private void idle(EndpointListener listener) {
-    if (reader.corruption() == null) {
-      if (reported) {
-        return;
-      }
-      reader.reclaim();
-      boolean closed = (long) WORD.getAcquire(peerClosed, 0L) != 0;
-      if (!closed && failure.getPlain() == null) {
-        return;
-      }
-      // What the peer wrote before it closed or died is visible by now.
-      if (!reader.isEmpty()) {
-        return;
-      }
-      if (closed) {
-        fail(EndpointFailure.Kind.PEER_CLOSED, "the peer has closed the connection");
-      }
-    } else {
-      fail(EndpointFailure.Kind.PROTOCOL, reader.corruption());
+    if (closed) {
+      return;
     }
-    reported = true;
-    EndpointFailure cause = failure.get();
+    String corruption = reader.corruption();
+    if (corruption != null) {
+      fail(EndpointFailure.Kind.PROTOCOL, corruption);
+      report(listener);
+      return;
+    }
+    reader.reclaim();
+    boolean peerHasClosed = (long) WORD.getAcquire(peerClosed, 0L) != 0;
+    // What the peer wrote before it closed or died is visible by now, and goes first.
+    if ((peerHasClosed || failure != null) && reader.isEmpty()) {
+      EndpointFailure known = failure;
+      if (peerHasClosed && (known == null || known.kind() == EndpointFailure.Kind.PEER_LOST)) {
+        // A process that is gone after it has closed is no lost peer.
+        failure =
+            new EndpointFailure(
+                EndpointFailure.Kind.PEER_CLOSED,
+                description + ": the peer has closed the connection");
+      }
+      report(listener);
+    }
+  }
+
+  private void report(EndpointListener listener) {
+    EndpointFailure cause = failure;
     if (cause != null) {
+      reported = true;
       listener.onFailure(cause);
     }
   }
 
-  private void fail(EndpointFailure.Kind kind, @Nullable String message) {
-    failure.compareAndSet(null, new EndpointFailure(kind, description + ": " + message));
-    if (sendState == SendResult.OK) {
-      sendState = SendResult.NOT_CONNECTED;
-    }
+  /** Records the first reason for the end; by any thread. */
+  private void fail(EndpointFailure.Kind kind, String message) {
+    FAILURE.compareAndSet(this, null, new EndpointFailure(kind, description + ": " + message));
   }
 
   @Override
@@ -200,13 +215,11 @@ final class ShmEndpoint implements Endpoint {
 
   @Override
   public void close(EndpointListener listener) {
-    if (sendState == SendResult.CLOSED) {
+    if (closed) {
       return;
     }
-    sendState = SendResult.CLOSED;
-    reported = true;
+    closed = true;
     reader.stop();
-    WORD.setRelease(file.closedFlag(), 0L, 1L);
     tokens.drain(listener);
     file.close();
   }

@@ -148,11 +148,6 @@ final class ShmFile implements AutoCloseable {
     return new RingReader(ring(peer), word(CONSUMER_AT + peer * APART_BYTES), maxMessageBytes);
   }
 
-  /** Returns this side's closed flag. */
-  MemorySegment closedFlag() {
-    return word(CLOSED_AT + side * APART_BYTES);
-  }
-
   /** Returns the peer's closed flag. */
   MemorySegment peerClosedFlag() {
     return word(CLOSED_AT + (1 - side) * APART_BYTES);
@@ -171,9 +166,12 @@ final class ShmFile implements AutoCloseable {
     return memory;
   }
 
-  /** Ends the mapping; idempotent. */
+  /** Tells the peer that nothing follows, then ends the mapping; idempotent. */
   @Override
   public void close() {
-    mapping.close();
+    if (memory.scope().isAlive()) {
+      RecordLayout.WORD.setRelease(memory, CLOSED_AT + side * APART_BYTES, 1L);
+      mapping.close();
+    }
   }
 }

@@ -24,6 +24,10 @@ import org.jspecify.annotations.Nullable;
  * it to the acceptor. A directory serves processes that share a host and a directory but not their
  * process numbers, as containers may.
  *
+ * <p>The peer is trusted as far as the operating system lets it in (same user, or root): what it
+ * writes into the rings is checked, but a file in a directory can be cut short by its owner, which
+ * an anonymous one can not.
+ *
  * <p>Safe for use by several threads.
  */
 public final class ShmProvider implements Provider {
@@ -32,6 +36,7 @@ public final class ShmProvider implements Provider {
 
   private static final System.Logger LOG = System.getLogger("io.rdma4j.provider.shm");
   private static final String MEMFD_NAME = "rdma4j-ring";
+  private static final long PROBE_BYTES = 4096;
 
   private final @Nullable ShmDirectory directory;
   private final Availability availability;
@@ -56,7 +61,7 @@ public final class ShmProvider implements Provider {
     Availability state;
     try {
       found = new Here(HostIdentity.current(), ProcessIdentity.current());
-      state = this.directory == null ? anonymousAvailability() : prepare(this.directory);
+      state = this.directory == null ? probeAnonymous() : prepare(this.directory);
     } catch (IOException e) {
       state = Availability.unusable("shared memory needs Linux with /proc: " + e);
     }
@@ -69,8 +74,14 @@ public final class ShmProvider implements Provider {
     return directory.isEmpty() ? null : Path.of(directory);
   }
 
-  private static Availability anonymousAvailability() {
-    return Availability.usable("shared memory in anonymous files (memfd)");
+  /** Makes a small file: a system call filter or a denied native access shows here and now. */
+  private static Availability probeAnonymous() {
+    try {
+      SharedFile.anonymous(MEMFD_NAME, PROBE_BYTES).close();
+      return Availability.usable("shared memory in anonymous files (memfd)");
+    } catch (IOException | LinkageError e) {
+      return Availability.unusable("no anonymous shared memory: " + e);
+    }
   }
 
   private static Availability prepare(ShmDirectory directory) {
@@ -169,7 +180,16 @@ public final class ShmProvider implements Provider {
               config.maxMessageBytes(),
               path.isEmpty() ? file.fd() : -1,
               path);
-      handshake.send(invitation.encode());
+      byte[] message = invitation.encode();
+      if (message.length > Handshake.MAX_MESSAGE_BYTES) {
+        throw new IOException(
+            path
+                + " is too long: an invitation has at most "
+                + Handshake.MAX_MESSAGE_BYTES
+                + " bytes, this one "
+                + message.length);
+      }
+      handshake.send(message);
       ShmWire.Answer answer = ShmWire.Answer.decode(handshake.receive());
       return endpoint(mapped, config, self, answer.process(), answer.pidNamespace(), path);
     } catch (IOException | RuntimeException e) {

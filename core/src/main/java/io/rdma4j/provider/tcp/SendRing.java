@@ -23,7 +23,7 @@ import java.nio.channels.SocketChannel;
  *  field      written by         mode
  *  tail       sender             release by the sender, acquire by the lock holder
  *  head       lock holder        release by the holder, acquire by the sender
- *  flushing   sender or poller   compare-and-set to take, release to give up
+ *  flushing   sender or poller   compare-and-set to take, volatile to give up
  * </pre>
  *
  * <p>Owned by the endpoint; the memory belongs to the arena given.
@@ -43,6 +43,8 @@ final class SendRing {
       throw new ExceptionInInitializerError(e);
     }
   }
+
+  private static final int MAX_ROUNDS = 4;
 
   private final MemorySegment memory;
   private final MemorySegment header;
@@ -109,37 +111,41 @@ final class SendRing {
     MemorySegment.copy(source, offset + first, memory, 0, lengthBytes - first);
   }
 
-  /** Writes what the socket takes now, unless the other thread is doing so. */
+  /**
+   * Writes what the socket takes now, unless the other thread is doing so. Returns after a few
+   * rounds even when the sender keeps adding; the next flush goes on.
+   */
   void flush(SocketChannel socket) throws IOException {
     boolean more = true;
-    while (more && isPending() && FLUSHING.compareAndSet(this, false, true)) {
+    for (int round = 0; more && round < MAX_ROUNDS && isPending(); round++) {
+      if (!FLUSHING.compareAndSet(this, false, true)) {
+        return;
+      }
       try {
         more = write(socket);
       } finally {
-        FLUSHING.setRelease(this, false);
-        // Orders giving up the lock before the next look at tail, against a sender that has
-        // appended and then found the lock taken.
-        VarHandle.fullFence();
+        // Volatile, so that giving up the lock comes before the next look at tail: a sender may
+        // have appended and found the lock taken.
+        FLUSHING.setVolatile(this, false);
       }
     }
   }
 
-  /** Writes all there is; returns false when the socket takes no more. */
+  /** Writes what is there at the start; returns false when the socket takes no more. */
   private boolean write(SocketChannel socket) throws IOException {
-    while (true) {
-      long from = head;
-      long waiting = (long) TAIL.getAcquire(this) - from;
-      if (waiting == 0) {
-        return true;
-      }
-      int index = (int) from & capacity - 1;
-      int chunk = (int) Math.min(waiting, capacity - index);
+    long from = head;
+    long end = (long) TAIL.getAcquire(this);
+    while (from != end) {
+      int index = (int) from & (capacity - 1);
+      int chunk = (int) Math.min(end - from, capacity - index);
       view.limit(index + chunk).position(index);
       int written = socket.write(view);
-      HEAD.setRelease(this, from + written);
+      from += written;
+      HEAD.setRelease(this, from);
       if (written < chunk) {
         return false;
       }
     }
+    return true;
   }
 }
