@@ -90,8 +90,7 @@ final class DeviceReader {
       return new VerbsNode(path, State.UNKNOWN, "there is no /dev to look into");
     }
     if (!deviceNodes.contains(node)) {
-      String missing = deviceNodes.isEmpty() ? "/dev/infiniband is missing or empty" : "missing";
-      return new VerbsNode(path, State.ABSENT, path + ": " + missing);
+      return new VerbsNode(path, State.ABSENT, path + " is missing");
     }
     return probe.isLive() ? open(path) : new VerbsNode(path, State.LISTED, "listed in the tree");
   }

@@ -1,6 +1,9 @@
 package io.rdma4j.tools.doctor;
 
-/** Next steps that several findings share. */
+import io.rdma4j.host.HostReport;
+import java.util.List;
+
+/** Words that several findings share. */
 final class Advice {
   static final String INSTALL_LIBRARIES =
       "Debian, Ubuntu: apt install libibverbs1 librdmacm1 ibverbs-providers. RHEL and relatives:"
@@ -22,5 +25,20 @@ final class Advice {
           + " --device=/dev/infiniband. Without a card: modprobe rdma_rxe, then rdma link add rxe0"
           + " type rxe netdev eth0. Until then rdma4j connects over shared memory and TCP.";
 
+  static final String COPY_THE_TREE =
+      "Copy /sys/class/infiniband with what its links lead to (/sys/devices). If the machine has no"
+          + " device: ";
+
   private Advice() {}
+
+  /** Words what {@code /dev/infiniband} holds. */
+  static String deviceNodes(HostReport host) {
+    List<String> nodes = host.deviceNodes();
+    if (nodes == null) {
+      return "/dev/infiniband is not in the tree";
+    }
+    return nodes.isEmpty()
+        ? "/dev/infiniband is missing or empty"
+        : "/dev/infiniband holds " + String.join(", ", nodes);
+  }
 }

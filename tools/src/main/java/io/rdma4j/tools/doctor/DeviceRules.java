@@ -41,7 +41,9 @@ final class DeviceRules {
       remarks.add(
           Finding.info(
               "software-device",
-              name + " is a software device: right for trying out, slower than sockets.",
+              name
+                  + " is a software device: right for trying out, its speed says nothing about a"
+                  + " NIC.",
               "/sys/class/infiniband/" + name + " has no hardware behind it",
               ""));
     } else if (device.numaNode() == null && (host.numaNodes() == null || host.numaNodes() > 1)) {
@@ -64,8 +66,8 @@ final class DeviceRules {
       case ABSENT ->
           blocker(
               "uverbs-node-missing",
-              "sysfs lists " + name + ", but its device node is not there.",
-              device.node().detail(),
+              "sysfs lists " + name + ", but " + device.node().detail() + ".",
+              Advice.deviceNodes(host),
               "In a container: " + passNode() + ". Elsewhere: modprobe ib_uverbs.");
       case DENIED ->
           blocker(

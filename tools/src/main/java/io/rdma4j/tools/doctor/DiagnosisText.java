@@ -62,7 +62,7 @@ final class DiagnosisText {
           case Diagnosis.EXIT_WARNINGS -> paint(Ansi.YELLOW, "RDMA can be used, with warnings");
           default -> paint(Ansi.RED, "RDMA cannot be used");
         };
-    return verdict + (diagnosis.host().live() ? " on this machine: " : " by this tree: ") + count;
+    return (diagnosis.host().live() ? "This machine: " : "This tree: ") + verdict + ": " + count;
   }
 
   private void printDevice(Verdict verdict) {
@@ -78,10 +78,10 @@ final class DiagnosisText {
         orUnknown(device.firmware()),
         device.model() == null ? "" : "  " + device.model());
     verdict.reasons().forEach(reason -> wrapped("      ", "because ", reason));
-    device.ports().forEach(this::printPort);
+    device.ports().forEach(port -> printPort(port, verdict.usable()));
   }
 
-  private void printPort(PortReport port) {
+  private void printPort(PortReport port, boolean usable) {
     out.printf(
         "      port %-3d %-8s  %-10s  %s  MTU %s%n",
         port.number(),
@@ -91,9 +91,10 @@ final class DiagnosisText {
         port.mtuBytes() == null ? UNKNOWN : port.mtuBytes() + " (" + port.mtuSource() + ")");
     List<GidReport> gids = port.gids();
     for (int i = 0; i < gids.size(); i++) {
+      boolean recommended = gids.get(i).equals(port.recommendedGid());
       // The recommended entry is shown even when it lies beyond the first few.
-      if (i < GIDS_SHOWN || gids.get(i).equals(port.recommendedGid())) {
-        printGid(gids.get(i), gids.get(i).equals(port.recommendedGid()));
+      if (i < GIDS_SHOWN || recommended) {
+        printGid(gids.get(i), usable && recommended);
       }
     }
     if (gids.size() > GIDS_SHOWN) {

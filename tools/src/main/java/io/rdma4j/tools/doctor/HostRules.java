@@ -43,7 +43,7 @@ final class HostRules {
           Finding.error(
               "rdma-cm-node-missing",
               "/dev/infiniband/rdma_cm is missing, so no connection can be made.",
-              "/dev/infiniband holds " + (nodes.isEmpty() ? "nothing" : String.join(", ", nodes)),
+              Advice.deviceNodes(host),
               "modprobe rdma_ucm. In a container: start it with"
                   + " --device=/dev/infiniband/rdma_cm."));
     }
@@ -87,7 +87,7 @@ final class HostRules {
             "no-device",
             (host.live() ? "This machine has" : "The tree shows") + " no RDMA device.",
             "/sys/class/infiniband is missing or empty; RDMA kernel modules: " + loaded,
-            Advice.GET_A_DEVICE));
+            host.live() ? Advice.GET_A_DEVICE : Advice.COPY_THE_TREE + Advice.GET_A_DEVICE));
   }
 
   private boolean memlockIsLimited() {
@@ -107,7 +107,9 @@ final class HostRules {
         + memlockBytes()
         + " bytes, CAP_IPC_LOCK "
         + (host.limits().ipcLock() == null ? "unknown" : "not held")
-        + (host.live() ? "" : " (of the process that copied the tree; a service may differ)");
+        + (host.live()
+            ? " (of this process; a service has its own)"
+            : " (of the process that copied the tree; a service has its own)");
   }
 
   private void addMemlock(List<Finding> remarks) {
