@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2054 # QEMU's arguments have commas
 # One guest: its directory in the scratch directory, its QEMU command line, what became of it.
 #   DIR/share    9p share "lab": main, network and job go in, the status comes out
 #   DIR/console  the kernel's console, kept under $LAB_CACHE/logs when the guest died

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2054 # QEMU's arguments have commas
 # run and shell: one guest.
 
 run() {
