@@ -18,6 +18,7 @@ pair() {
   b_pid=$STARTED b_follower=$FOLLOWER
   finish_linked a "$a_pid" "$a_follower" || status=$?
   finish_linked b "$b_pid" "$b_follower" || status=$?
+  CHILDREN=()
   return "$status"
 }
 
