@@ -1,9 +1,10 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2054 # QEMU's arguments have commas
 # One guest: its directory in the scratch directory, its QEMU command line, what became of it.
 #   DIR/share    9p share "lab": main, network and job go in, the status comes out
 #   DIR/console  the kernel's console, kept under $LAB_CACHE/logs when the guest died
 
 CPUS='' MEM='' TIMEOUT='' OUT='' EVENTS=''
+TTY='' # set: the job has our terminal, so QEMU stays in our process group
 ARGUMENTS=() # what follows the options
 
 parse_options() { # OPTIONS...
@@ -60,7 +61,7 @@ QEMU=() # the command line that qemu_command made
 qemu_command() { # DIR ROLE OUT-DIR: common to all guests
   local dir=$1 append="$KERNEL_OPTIONS LAB_ROLE=$2"
   QEMU=(
-    setpriv --pdeathsig TERM timeout -k 5 "$TIMEOUT"
+    setpriv --pdeathsig TERM timeout ${TTY:+--foreground} -k 5 "$TIMEOUT"
     qemu-system-x86_64 -M q35 -accel "${RDMA4J_LAB_ACCEL:-tcg,thread=multi}" -cpu max,la57=off
     -smp "$CPUS" -m "$MEM" -nodefaults -no-user-config -no-reboot -display none -pidfile "$dir/pid"
     -kernel "$LAB_CACHE/kernel/vmlinux" -initrd "$(initrd_path)"
@@ -76,7 +77,7 @@ qemu_command() { # DIR ROLE OUT-DIR: common to all guests
     append+=" LAB_OUT=1"
     QEMU+=(-fsdev "local,id=out,path=$(cd "$3" && pwd),security_model=none" -device virtio-9p-pci,fsdev=out,mount_tag=out)
   fi
-  QEMU+=(-append "$append${LAB_TTY:+ LAB_TTY=1}")
+  QEMU+=(-append "$append${TTY:+ LAB_TTY=1}")
 }
 
 # output_ports STDOUT-FD STDERR-FD: the job's streams leave through these descriptors of ours.

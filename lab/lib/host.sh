@@ -4,7 +4,7 @@
 readonly PACKAGES=(
   qemu-system-x86 busybox-static cpio kmod xz-utils                 # the guest
   gcc make libc6-dev                                                # siw is built here
-  iproute2 iputils-ping rdma-core ibverbs-utils ibverbs-providers   # used inside the guest
+  iproute2 rdma-core ibverbs-utils ibverbs-providers   # used inside the guest
   libibverbs-dev librdmacm-dev rdmacm-utils perftest
 )
 readonly APT_GET=(apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)

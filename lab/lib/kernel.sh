@@ -6,10 +6,10 @@
 readonly MODULES=(
   virtio_pci 9pnet_virtio 9p overlay virtio_console virtio_net
   crc32_generic crc32c_generic # rxe and siw refuse to start without these checksums
-  ib_uverbs rdma_ucm rdma_rxe siw veth macvlan sch_netem
+  ib_uverbs rdma_ucm rdma_rxe siw veth sch_netem
 )
 
-kernel_recipe() { cat "$LAB_HOME/lib/kernel.sh" | cksum | tr ' ' -; }
+kernel_recipe() { cksum <"$LAB_HOME/lib/kernel.sh" | tr ' ' -; }
 
 kernel_ready() { [[ $(cat "$LAB_CACHE/kernel/recipe" 2>/dev/null) == "$(kernel_recipe)" ]]; }
 
@@ -21,8 +21,8 @@ newest_kernel() {
     END { if (release == "") exit 1; print release, version }'
 }
 
-make_kernel() (
-  set -E
+make_kernel() ( # a subshell: for its directory and its trap
+  set -eE
   trap 'say "the kernel could not be made: $BASH_COMMAND failed ($?)"' ERR
   [[ -n $(newest_kernel) ]] || [[ $EUID -ne 0 ]] || "${APT_GET[@]}" update >/dev/null
   kernel=$(newest_kernel) || unavailable "apt knows no package linux-image-amd64 (not Debian, or no package lists: run apt-get update)"

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2054 # QEMU's arguments have commas
 # run and shell: one guest.
 
 run() {
@@ -16,9 +16,10 @@ run() {
   copiers+=($!)
   output_ports "$stdout" "$stderr"
   "${QEMU[@]}" </dev/null >"$SCRATCH/qemu.log" 2>&1 &
-  CHILDREN+=($!)
+  CHILDREN=($!)
   exec {stdout}>&- {stderr}>&-
   wait $! || qemu_status=$?
+  CHILDREN=()
   wait "${copiers[@]}" || true # a copier fails when our reader is gone: nobody to tell
   guest_status "$SCRATCH" "$qemu_status" guest
 }
@@ -33,10 +34,13 @@ shell() {
   local size qemu_status=0
   size=$(stty size)
   prepare_guest "$SCRATCH" bash -c "stty rows ${size% *} cols ${size#* }; exec bash -i"
-  LAB_TTY=1 qemu_command "$SCRATCH" single "$OUT"
+  TTY=1
+  qemu_command "$SCRATCH" single "$OUT"
   QEMU+=(-chardev stdio,id=tty,signal=off -device virtconsole,chardev=tty,nr=0)
   say "booting; exit or ctrl-d powers the guest off"
-  # In the foreground and in our process group, as it needs the terminal.
-  "${QEMU[@]/#timeout/timeout}" 2>"$SCRATCH/qemu.log" || qemu_status=$?
+  "${QEMU[@]}" <&0 2>"$SCRATCH/qemu.log" &
+  CHILDREN=($!)
+  wait $! || qemu_status=$?
+  CHILDREN=()
   guest_status "$SCRATCH" "$qemu_status" guest
 }
