@@ -31,8 +31,7 @@ final class Providers {
   private static Provider create(String name, NodeConfig config) {
     return switch (name) {
       case "shm" -> new ShmProvider(config.shmDirectory());
-      case "verbs" ->
-          new VerbsProvider(config.verbs() == null ? Verbs.system() : config.verbs());
+      case "verbs" -> new VerbsProvider(config.verbs() == null ? Verbs.system() : config.verbs());
       case "tcp" -> new TcpProvider();
       default -> throw new IllegalArgumentException("unknown path " + name);
     };
