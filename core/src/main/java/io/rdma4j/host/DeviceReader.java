@@ -44,10 +44,9 @@ final class DeviceReader {
     String nodeType = PortReader.afterColon(probe.text(dir + "/node_type"));
     boolean rnic = "RNIC".equals(nodeType);
     List<PortReport> ports = new PortReader(probe, dir, rnic).readAll();
-    boolean virtual =
-        probe.resolve(dir + "/device") == null || probe.resolve(dir + "/parent") != null;
+    String driver = Providers.of(probe.resolve(dir + "/device/driver"), name);
+    boolean virtual = isVirtual(dir, driver);
     Long numaNode = virtual ? null : probe.number(dir + "/device/numa_node");
-    String driverLink = probe.resolve(dir + "/device/driver");
     return new DeviceReport(
         name,
         transport(nodeType, ports),
@@ -55,9 +54,18 @@ final class DeviceReader {
         numaNode == null || numaNode < 0 ? null : Math.toIntExact(numaNode),
         probe.text(dir + "/fw_ver"),
         probe.text(dir + "/hca_type"),
-        virtual ? (rnic ? "siw" : "rxe") : Providers.of(driverLink, name),
+        driver,
         readVerbsNode(name),
         ports);
+  }
+
+  /** A copied tree may lack the link to the bus device of a device whose name says hardware. */
+  private boolean isVirtual(String dir, @Nullable String driver) {
+    if (probe.resolve(dir + "/parent") != null) {
+      return true;
+    }
+    return probe.resolve(dir + "/device") == null
+        && (probe.isLive() || driver == null || Providers.isSoftware(driver));
   }
 
   private static @Nullable Transport transport(@Nullable String nodeType, List<PortReport> ports) {
@@ -112,7 +120,7 @@ final class DeviceReader {
    * Opens and closes the node, which is what ibv_open_device(3) does first. Permission bits alone
    * would not show the device cgroup of a container, which answers EPERM only when it is opened.
    */
-  private static VerbsNode open(String path) {
+  static VerbsNode open(String path) {
     try (FileChannel channel =
         FileChannel.open(Path.of(path), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
       return new VerbsNode(path, State.OPENABLE, channel.isOpen() ? "opened and closed" : "closed");

@@ -1,6 +1,7 @@
 package io.rdma4j.host;
 
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Which libibverbs provider serves a kernel driver. */
@@ -32,9 +33,17 @@ final class Providers {
           "erdma_", "erdma",
           "efa_", "efa",
           "hns_", "hns",
-          "qedr", "qedr");
+          "rxe", "rxe",
+          "siw", "siw");
+
+  private static final Set<String> SOFTWARE = Set.of("rxe", "siw");
 
   private Providers() {}
+
+  /** Whether a provider drives a device made of software. */
+  static boolean isSoftware(String provider) {
+    return SOFTWARE.contains(provider);
+  }
 
   /**
    * Returns the provider's name, null when neither hint is known.

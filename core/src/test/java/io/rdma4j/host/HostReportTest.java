@@ -83,6 +83,29 @@ final class HostReportTest {
   }
 
   @Test
+  void aNodeOfThisMachineIsTriedByOpeningIt() throws IOException {
+    file("node", "");
+    VerbsNode openable = DeviceReader.open(root.resolve("node").toString());
+    assertEquals(VerbsNode.State.OPENABLE, openable.state());
+    VerbsNode denied = DeviceReader.open(root.toString());
+    assertEquals(VerbsNode.State.DENIED, denied.state());
+    assertTrue(denied.detail().startsWith(root + ": "), denied.detail());
+  }
+
+  @Test
+  void softwareDevicesAreToldFromHardwareWhoseLinkWasNotCopied() throws IOException {
+    file("sys/class/infiniband/rxe0/node_type", "1: CA");
+    file("sys/class/infiniband/mlx5_0/node_type", "1: CA");
+    file("sys/class/infiniband/named/parent", "eth0");
+    HostReport report = read();
+    assertEquals(
+        List.of("mlx5_0 false mlx5", "named true null", "rxe0 true rxe"),
+        report.devices().stream()
+            .map(device -> device.name() + " " + device.virtual() + " " + device.driver())
+            .toList());
+  }
+
+  @Test
   void brokenValuesAreReportedAndCostOnlyThemselves() throws IOException {
     roceDevice();
     file(DEVICE + "device/numa_node", "one");

@@ -117,8 +117,16 @@ final class DiagnosisText {
   private void printLimits(HostReport host) {
     LimitsReport limits = host.limits();
     String soft = limit(limits.memlockBytes());
-    String lifted = Boolean.TRUE.equals(limits.ipcLock()) ? ", lifted by CAP_IPC_LOCK" : "";
-    row("locked memory", soft + " (hard limit " + limit(limits.memlockHardBytes()) + ")" + lifted);
+    boolean limited =
+        limits.memlockBytes() != null && limits.memlockBytes() != LimitsReport.UNLIMITED;
+    boolean lifted = limited && Boolean.TRUE.equals(limits.ipcLock());
+    row(
+        "locked memory",
+        soft
+            + " (hard limit "
+            + limit(limits.memlockHardBytes())
+            + ")"
+            + (lifted ? ", lifted by CAP_IPC_LOCK" : ""));
     List<HugePagesReport.Pool> pools = host.hugePages().pools();
     row(
         "huge pages",

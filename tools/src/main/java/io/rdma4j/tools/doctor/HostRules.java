@@ -47,9 +47,7 @@ final class HostRules {
               "modprobe rdma_ucm. In a container: start it with"
                   + " --device=/dev/infiniband/rdma_cm."));
     }
-    if (memlockIsLimited()
-        && memlockBytes() < SLAB_BYTES
-        && Boolean.FALSE.equals(host.limits().ipcLock())) {
+    if (memlockBlocks()) {
       blockers.add(
           Finding.error(
               "memlock-too-low",
@@ -97,6 +95,12 @@ final class HostRules {
         && !Boolean.TRUE.equals(host.limits().ipcLock());
   }
 
+  private boolean memlockBlocks() {
+    return memlockIsLimited()
+        && memlockBytes() < SLAB_BYTES
+        && Boolean.FALSE.equals(host.limits().ipcLock());
+  }
+
   private long memlockBytes() {
     Long bytes = host.limits().memlockBytes();
     return bytes == null ? LimitsReport.UNLIMITED : bytes;
@@ -114,8 +118,7 @@ final class HostRules {
 
   private void addMemlock(List<Finding> remarks) {
     long bytes = memlockBytes();
-    boolean blocked = bytes < SLAB_BYTES && Boolean.FALSE.equals(host.limits().ipcLock());
-    if (!memlockIsLimited() || blocked || bytes >= COMFORTABLE_MEMLOCK_BYTES) {
+    if (!memlockIsLimited() || memlockBlocks() || bytes >= COMFORTABLE_MEMLOCK_BYTES) {
       return;
     }
     remarks.add(
