@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # setup: makes the guest, once. check: says whether that is done or can be done.
 
-lab_ready() { kernel_ready && initrd_ready && [[ -z $(why_unavailable) ]] && [[ -z $(missing_packages) ]]; }
+lab_ready() { kernel_ready && initrd_ready && [[ -z $(missing_packages) ]]; }
 
 setup() {
   [[ $# -eq 0 ]] || die "$EXIT_USAGE" "setup takes no arguments"
@@ -30,9 +30,13 @@ check() {
   why=$(why_unavailable)
   [[ -z $why ]] || unavailable "$why"
   case ${1:-} in
-    '') if lab_ready; then echo "lab: ready, kernel $(cat "$LAB_CACHE/kernel/version")"; else
-      echo "lab: not set up yet; can be (lab setup fetches about 230 MB with apt)"
-    fi ;;
+    '')
+      if lab_ready; then
+        echo "lab: ready, kernel $(cat "$LAB_CACHE/kernel/version")"
+      else
+        echo "lab: not set up yet; can be (lab setup fetches about 230 MB with apt)"
+      fi
+      ;;
     --boot) ensure_ready && exec "$LAB_HOME/smoke" ;;
     *) die "$EXIT_USAGE" "check knows --boot only, not '$1'" ;;
   esac
