@@ -15,6 +15,7 @@ setup() {
   mkdir -p "$LAB_CACHE"
   exec {lock}>"$LAB_CACHE/lock" # one setup at a time; the next finds the work done
   flock "$lock"
+  rm -rf "$LAB_CACHE"/rdma4j-lab.* # left by a setup that was killed; none runs, as we hold the lock
   new_scratch "$LAB_CACHE" # on the cache's file system: finished parts are moved, not copied
   install_packages
   kernel_ready || make_kernel
