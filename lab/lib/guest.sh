@@ -59,7 +59,7 @@ mitigations=off cryptomgr.notests=1 lsm= audit=0 rodata=off no_timer_check rcupd
 QEMU=() # the command line that qemu_command made
 
 qemu_command() { # DIR ROLE OUT-DIR: common to all guests
-  local dir=$1 append="$KERNEL_OPTIONS LAB_ROLE=$2"
+  local dir=$1 append="$KERNEL_OPTIONS LAB_ROLE=$2" out
   QEMU=(
     setpriv --pdeathsig TERM timeout ${TTY:+--foreground} -k 5 "$TIMEOUT"
     qemu-system-x86_64 -M q35 -accel "${RDMA4J_LAB_ACCEL:-tcg,thread=multi}" -cpu max,la57=off
@@ -74,8 +74,12 @@ qemu_command() { # DIR ROLE OUT-DIR: common to all guests
   )
   if [[ -n $3 ]]; then
     mkdir -p "$3"
+    out=$(realpath "$3")
     append+=" LAB_OUT=1"
-    QEMU+=(-fsdev "local,id=out,path=$(cd "$3" && pwd),security_model=none" -device virtio-9p-pci,fsdev=out,mount_tag=out)
+    QEMU+=(
+      -fsdev "local,id=out,path=${out//,/,,},security_model=none" # a comma in a value is doubled
+      -device virtio-9p-pci,fsdev=out,mount_tag=out
+    )
   fi
   QEMU+=(-append "$append${TTY:+ LAB_TTY=1}")
 }

@@ -10,9 +10,10 @@ readonly PACKAGES=(
 readonly APT_GET=(apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
 
 missing_packages() {
-  local package
+  local installed package
+  installed=$(dpkg-query -W -f '${Package}=${db:Status-Abbrev}\n' "${PACKAGES[@]}" 2>/dev/null) || true # fails when one is unknown
   for package in "${PACKAGES[@]}"; do
-    [[ $(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null) == ii* ]] || echo "$package"
+    [[ $'\n'$installed == *$'\n'"$package=ii"* ]] || echo "$package"
   done
 }
 

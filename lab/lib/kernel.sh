@@ -13,19 +13,20 @@ kernel_recipe() { cksum <"$LAB_HOME/lib/kernel.sh" | tr ' ' -; }
 
 kernel_ready() { [[ $(cat "$LAB_CACHE/kernel/recipe" 2>/dev/null) == "$(kernel_recipe)" ]]; }
 
-# newest_kernel: "RELEASE VERSION", such as "6.1.0-57-amd64 6.1.192-3": one version for image, headers and source.
+# newest_kernel: "RELEASE VERSION", such as "6.1.0-57-amd64 6.1.192-3", or nothing. One version for image, headers and source.
 newest_kernel() {
   apt-cache show --no-all-versions linux-image-amd64 2>/dev/null | awk '
     $1 == "Version:" { version = $2 }
     $1 == "Depends:" { sub(/.*linux-image-/, ""); sub(/[ ,].*/, ""); release = $0 }
-    END { if (release == "") exit 1; print release, version }'
+    END { if (release != "") print release, version }' || true # apt-cache fails when it knows no such package: no line
 }
 
 make_kernel() ( # a subshell: for its directory and its trap
   set -eE
   trap 'say "the kernel could not be made: $BASH_COMMAND failed ($?)"' ERR
   [[ -n $(newest_kernel) ]] || [[ $EUID -ne 0 ]] || "${APT_GET[@]}" update >/dev/null
-  kernel=$(newest_kernel) || unavailable "apt knows no package linux-image-amd64 (not Debian, or no package lists: run apt-get update)"
+  kernel=$(newest_kernel)
+  [[ -n $kernel ]] || unavailable "apt knows no package linux-image-amd64 (not Debian, or no package lists: run apt-get update)"
   release=${kernel% *} version=${kernel#* }
   say "fetching kernel $release ($version), about 230 MB"
   mkdir "$SCRATCH/deb" "$SCRATCH/tree" "$SCRATCH/kernel"
