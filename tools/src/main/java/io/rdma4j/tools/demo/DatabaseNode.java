@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.lang.ProcessBuilder.Redirect;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
@@ -14,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +36,8 @@ final class DatabaseNode implements AutoCloseable {
 
   private static final int START_TIMEOUT_MS = 120_000;
   private static final int ANSWER_TIMEOUT_MS = 30_000;
+  private static final int ABANDON_TIMEOUT_MS = 5_000;
+  private static final int CONNECT_RETRY_MS = 200;
 
   private final @Nullable Process process;
   private final Socket control;
@@ -81,14 +85,21 @@ final class DatabaseNode implements AutoCloseable {
     return new DatabaseNode(null, connect(address));
   }
 
+  /** Connects; a node that is just starting is given time. */
   private static Socket connect(InetSocketAddress address) throws IOException {
-    Socket socket = new Socket();
-    try {
-      socket.connect(address, START_TIMEOUT_MS);
-      return socket;
-    } catch (IOException e) {
-      socket.close();
-      throw new IOException("no database node at " + address + ": " + e.getMessage(), e);
+    long endNs = System.nanoTime() + START_TIMEOUT_MS * 1_000_000L;
+    while (true) {
+      Socket socket = new Socket();
+      try {
+        socket.connect(address, START_TIMEOUT_MS);
+        return socket;
+      } catch (IOException e) {
+        socket.close();
+        if (!(e instanceof ConnectException) || System.nanoTime() - endNs >= 0) {
+          throw new IOException("no database node at " + address + ": " + e.getMessage(), e);
+        }
+        LockSupport.parkNanos(CONNECT_RETRY_MS * 1_000_000L);
+      }
     }
   }
 
@@ -140,7 +151,9 @@ final class DatabaseNode implements AutoCloseable {
   void abandon() throws IOException {
     if (outcomeDue) {
       outcomeDue = false;
+      control.setSoTimeout(ABANDON_TIMEOUT_MS);
       readLine();
+      control.setSoTimeout(ANSWER_TIMEOUT_MS);
     }
   }
 
@@ -160,7 +173,7 @@ final class DatabaseNode implements AutoCloseable {
       }
       return line;
     } catch (SocketTimeoutException e) {
-      throw new GoneException("the database node gave no answer for " + ANSWER_TIMEOUT_MS + " ms");
+      throw new GoneException("the database node gives no answer");
     } catch (EOFException | java.net.SocketException e) {
       throw new GoneException("the database node is gone");
     }

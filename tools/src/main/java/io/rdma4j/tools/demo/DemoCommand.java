@@ -95,6 +95,9 @@ public final class DemoCommand implements Callable<Integer> {
       description = "Use a database node started by demo-node elsewhere; needs --address there.")
   private @Nullable String remoteNode;
 
+  @Option(names = "--announce", hidden = true)
+  private boolean announce;
+
   /** Creates the command. */
   public DemoCommand() {}
 
@@ -104,7 +107,7 @@ public final class DemoCommand implements Callable<Integer> {
     Map<String, String> unavailable = new LinkedHashMap<>();
     List<Plan> plans = plan(unavailable);
     List<DemoRun> runs = new ArrayList<>();
-    Progress progress = new Progress();
+    Progress progress = new Progress(announce);
     System.out.printf(
         Locale.ROOT,
         "%,d different orders of %.0f bytes on average, %.1f s for each way, window %d%n",

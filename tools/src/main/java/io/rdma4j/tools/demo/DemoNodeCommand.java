@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -36,6 +37,9 @@ public final class DemoNodeCommand implements Callable<Integer> {
 
   private static final int CONTROL_TIMEOUT_MS = 120_000;
 
+  /** After a stream broke off, a gateway that is alive says something within this time. */
+  private static final int GATEWAY_SILENCE_S = 10;
+
   @Option(
       names = "--bind",
       paramLabel = "ADDRESS",
@@ -56,6 +60,7 @@ public final class DemoNodeCommand implements Callable<Integer> {
   private final BlockingQueue<String> commands = new LinkedBlockingQueue<>();
   private volatile @Nullable OrderService serving;
   private volatile boolean gatewayGone;
+  private boolean streamFailed;
 
   /** Creates the command. */
   public DemoNodeCommand() {}
@@ -102,7 +107,11 @@ public final class DemoNodeCommand implements Callable<Integer> {
         new BufferedReader(new InputStreamReader(control.getInputStream(), StandardCharsets.UTF_8));
     Thread.ofPlatform().daemon().name("control").start(() -> readControl(lines, answers));
     while (true) {
-      String command = commands.take();
+      String command = streamFailed ? commands.poll(GATEWAY_SILENCE_S, TimeUnit.SECONDS) : commands.take();
+      if (command == null) {
+        gatewayGone();
+        return GATEWAY_GONE;
+      }
       if (command.equals("end")) {
         return 0;
       }
@@ -160,7 +169,9 @@ public final class DemoNodeCommand implements Callable<Integer> {
         service.serve();
       } catch (IOException e) {
         failure = e.getMessage();
+        System.err.println("rdma4j demo-node: the stream broke off: " + failure);
       }
+      streamFailed = failure != null;
       OrderBook.Tally tally = service.tally();
       answers.println(
           failure != null && !gatewayGone

@@ -8,19 +8,29 @@ final class Progress {
   private static final long INTERVAL_NS = 200_000_000L;
 
   private final boolean shown;
+  private final boolean announced;
   private String label = "";
   private long lastNs;
   private long lastCount;
   private boolean dirty;
 
-  Progress() {
-    shown = Terminal.isPresent();
+  /**
+   * Creates the display.
+   *
+   * @param announced says each phase on a line of its own, for scripts
+   */
+  Progress(boolean announced) {
+    this.announced = announced;
+    shown = !announced && Terminal.isPresent();
   }
 
   void phase(String name, String phase) {
     label = String.format(Locale.ROOT, "%-12s %-12s", name, phase);
     lastNs = 0;
     show(label);
+    if (announced) {
+      System.out.println(label);
+    }
   }
 
   void note(String text) {
