@@ -8,5 +8,6 @@ module io.rdma4j.core {
 
   exports io.rdma4j;
   exports io.rdma4j.verbs;
+  exports io.rdma4j.pool;
   exports io.rdma4j.provider;
 }

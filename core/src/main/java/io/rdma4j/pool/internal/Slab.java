@@ -1,0 +1,154 @@
+package io.rdma4j.pool.internal;
+
+import io.rdma4j.os.Mapping;
+import io.rdma4j.provider.MemoryRegistrar.Registration;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * One mapping, registered once with every registrar, carved into blocks of one class.
+ *
+ * <p>The generation of a block is the only word that several threads write: whoever holds a free
+ * block leases it with a plain step, and a release is a compare-and-set from the generation that
+ * the releaser was given, so of two releases one fails.
+ */
+public final class Slab {
+  private static final VarHandle GENERATION = MethodHandles.arrayElementVarHandle(int[].class);
+
+  private final int number;
+  private final int sizeClass;
+  private final Mapping mapping;
+  private final List<Registration> registrations;
+  private final int[] lkeys;
+  private final int[] rkeys;
+  private final MemorySegment[] segments;
+  private final int[] generations;
+
+  private Slab(
+      int number,
+      int sizeClass,
+      int blockBytes,
+      int firstGeneration,
+      Mapping mapping,
+      List<Registration> registrations) {
+    this.number = number;
+    this.sizeClass = sizeClass;
+    this.mapping = mapping;
+    this.registrations = registrations;
+    this.lkeys = registrations.stream().mapToInt(Registration::lkey).toArray();
+    this.rkeys = registrations.stream().mapToInt(Registration::rkey).toArray();
+    this.segments = new MemorySegment[(int) (mapping.lengthBytes() / blockBytes)];
+    for (int i = 0; i < segments.length; i++) {
+      segments[i] = mapping.segment().asSlice((long) i * blockBytes, blockBytes);
+    }
+    this.generations = new int[segments.length];
+    Arrays.fill(generations, firstGeneration);
+  }
+
+  /**
+   * Carves a mapping that has been registered already. The slab owns both from here on.
+   *
+   * @param number the slab's place in its table
+   */
+  static Slab carve(
+      int number,
+      int sizeClass,
+      int blockBytes,
+      int firstGeneration,
+      Mapping mapping,
+      List<Registration> registrations) {
+    return new Slab(number, sizeClass, blockBytes, firstGeneration, mapping, registrations);
+  }
+
+  /** Returns the slab's place in its table. */
+  int number() {
+    return number;
+  }
+
+  /** Returns the class of all its blocks. */
+  public int sizeClass() {
+    return sizeClass;
+  }
+
+  /** Returns the number of blocks. */
+  int blocks() {
+    return segments.length;
+  }
+
+  /** Returns a block's memory. */
+  public MemorySegment segment(int index) {
+    return segments[index];
+  }
+
+  /** Returns the local key with the registrar of that place in the pool's list. */
+  public int lkey(int registrar) {
+    return lkeys[registrar];
+  }
+
+  /** Returns the remote key with the registrar of that place in the pool's list. */
+  public int rkey(int registrar) {
+    return rkeys[registrar];
+  }
+
+  /** Marks a free block, held by this thread alone, as leased; returns its new generation. */
+  public int lease(int index) {
+    int generation = BlockHandle.next(generations[index]);
+    GENERATION.setOpaque(generations, index, generation);
+    return generation;
+  }
+
+  /** Returns true while the lease of that generation lasts. */
+  public boolean isLeased(int index, int generation) {
+    return (int) GENERATION.getOpaque(generations, index) == generation
+        && BlockHandle.isLeased(generation);
+  }
+
+  /** Ends the lease of that generation; false when it has ended already. */
+  boolean endLease(int index, int generation) {
+    return BlockHandle.isLeased(generation)
+        && GENERATION.compareAndSet(generations, index, generation, BlockHandle.next(generation));
+  }
+
+  /** Returns the number of blocks on lease, exact when no thread leases or releases meanwhile. */
+  int leasedBlocks() {
+    int leased = 0;
+    for (int i = 0; i < generations.length; i++) {
+      if (BlockHandle.isLeased((int) GENERATION.getAcquire(generations, i))) {
+        leased++;
+      }
+    }
+    return leased;
+  }
+
+  /** Makes all devices forget the memory; throws the first failure when all have been tried. */
+  void deregister() {
+    closeAll(registrations);
+  }
+
+  /** Unmaps the memory; every access through a block's segment fails from here on. */
+  void unmap() {
+    mapping.close();
+  }
+
+  /** Closes all, the latest first; the first failure is thrown when all have been tried. */
+  static void closeAll(List<Registration> registrations) {
+    RuntimeException failure = null;
+    for (Registration registration : registrations.reversed()) {
+      try {
+        registration.close();
+      } catch (RuntimeException e) {
+        if (failure == null) {
+          failure = e;
+        } else {
+          failure.addSuppressed(e);
+        }
+      }
+    }
+    if (failure != null) {
+      throw failure;
+    }
+  }
+}
