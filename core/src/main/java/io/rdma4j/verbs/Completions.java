@@ -78,7 +78,7 @@ public final class Completions implements AutoCloseable {
 
   private final Arena arena = Arena.ofShared();
   private final MemorySegment completions;
-  private final int capacity;
+  private int capacity;
 
   /** Creates a batch of up to {@code capacity} completions. */
   public Completions(int capacity) {
@@ -178,6 +178,7 @@ public final class Completions implements AutoCloseable {
   @Override
   public void close() {
     if (arena.scope().isAlive()) {
+      capacity = 0; // so that a poll into a closed batch moves nothing
       arena.close();
     }
   }

@@ -15,5 +15,12 @@ public enum QueuePairState {
   /** Send queue in error. */
   SQE,
   /** Everything posted is flushed. */
-  ERR
+  ERR;
+
+  private static final QueuePairState[] VALUES = values();
+
+  /** Maps the C number. */
+  public static QueuePairState of(int rawState) {
+    return VALUES[rawState];
+  }
 }

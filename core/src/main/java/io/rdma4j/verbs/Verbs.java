@@ -1,6 +1,7 @@
 package io.rdma4j.verbs;
 
 import io.rdma4j.Availability;
+import io.rdma4j.verbs.ffi.NativeVerbs;
 import java.util.List;
 
 /**
@@ -10,6 +11,15 @@ import java.util.List;
  * #availability()} explains; then {@link #devices()} is empty.
  */
 public interface Verbs {
+  /**
+   * Returns the stack of this machine over libibverbs.so.1 and librdmacm.so.1, the same object at
+   * each call. The system properties {@code rdma4j.verbs.library} and {@code rdma4j.rdmacm.library}
+   * name other files.
+   */
+  static Verbs system() {
+    return NativeVerbs.system();
+  }
+
   /** Returns whether any device can be used here, with the reason. */
   Availability availability();
 
@@ -17,7 +27,8 @@ public interface Verbs {
   List<DeviceInfo> devices();
 
   /**
-   * Opens a device.
+   * Opens a device. All who open it get the same object, and each closes it once; the last close
+   * closes what was made from it.
    *
    * @throws io.rdma4j.VerbsException when it cannot be opened
    */

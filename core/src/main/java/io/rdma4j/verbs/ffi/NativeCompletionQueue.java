@@ -1,0 +1,129 @@
+package io.rdma4j.verbs.ffi;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import io.rdma4j.VerbsException;
+import io.rdma4j.verbs.CompletionQueue;
+import io.rdma4j.verbs.Completions;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/** A completion queue (struct ibv_cq). */
+final class NativeCompletionQueue extends UsedObject implements CompletionQueue {
+  private static final long CQ_BYTES = 32;
+
+  private final NativeDevice device;
+  private final ContextOps ops;
+  private final @Nullable NativeCompletionChannel channel;
+  private final int capacity;
+
+  private NativeCompletionQueue(
+      NativeDevice device,
+      MemorySegment pointer,
+      @Nullable NativeCompletionChannel channel,
+      int capacity) {
+    super(device, pointer);
+    this.device = device;
+    this.ops = device.ops();
+    this.channel = channel;
+    this.capacity = capacity;
+    device.mapElement(pointer.address(), this);
+    if (channel != null) {
+      channel.addUser(this);
+    }
+  }
+
+  @SuppressWarnings("restricted")
+  static NativeCompletionQueue create(
+      NativeDevice device, int entries, @Nullable NativeCompletionChannel channel, int vector) {
+    check(device, entries, vector);
+    NativeFunction createCq = device.verbs().ibverbs().createCq;
+    MemorySegment events = channel == null ? MemorySegment.NULL : channel.pointer();
+    try (Frame frame = new Frame()) {
+      MemorySegment cq =
+          createCq.pointer(frame, device.pointer(), entries, MemorySegment.NULL, events, vector);
+      if (cq.address() == 0) {
+        throw device.creationFailure(
+            createCq, frame.errno(), "completion queue of " + entries + " entries on " + device);
+      }
+      int capacity = cq.reinterpret(CQ_BYTES).get(JAVA_INT, Layouts.CQ_CQE);
+      return new NativeCompletionQueue(device, cq, channel, capacity);
+    }
+  }
+
+  private static void check(NativeDevice device, int entries, int vector) {
+    if (entries < 1) {
+      throw new IllegalArgumentException("a completion queue needs entries >= 1, not " + entries);
+    }
+    int limit = device.attributes().maxCompletionQueueEntries();
+    if (entries > limit) {
+      throw new VerbsException(
+          "ibv_create_cq",
+          0,
+          "ibv_create_cq: completion queue of "
+              + entries
+              + " entries exceeds the limit of "
+              + device
+              + ", "
+              + limit
+              + "; use more queues or shallower queue pairs");
+    }
+    int vectors = device.attributes().completionVectors();
+    if (vector < 0 || vector >= vectors) {
+      throw new IllegalArgumentException(
+          "completion vector " + vector + " of " + device + " is not below " + vectors);
+    }
+  }
+
+  @Override
+  public int capacity() {
+    return capacity;
+  }
+
+  @Override
+  public int poll(Completions batch) {
+    int polled = ops.pollCq(address(), batch.capacity(), batch.address());
+    if (polled < 0) {
+      throw new VerbsException("ibv_poll_cq", 0, "ibv_poll_cq: " + this + " has failed: " + polled);
+    }
+    return polled;
+  }
+
+  @Override
+  public void requestNotification(boolean solicitedOnly) {
+    int errno = ops.reqNotifyCq(address(), solicitedOnly ? 1 : 0);
+    if (errno != 0) {
+      throw Errno.failure("ibv_req_notify_cq", Math.abs(errno), toString());
+    }
+  }
+
+  @Override
+  public int closeRank() {
+    return NativeDevice.RANK_COMPLETION_QUEUE;
+  }
+
+  @Override
+  int destroy() {
+    int errno;
+    try (Frame frame = new Frame()) {
+      errno = device.verbs().ibverbs().destroyCq.status(frame, pointer());
+    }
+    if (errno == 0) {
+      device.unmapElement(address());
+      if (channel != null) {
+        channel.removeUser(this);
+      }
+    }
+    return errno;
+  }
+
+  @Override
+  String destroyCall() {
+    return device.verbs().ibverbs().destroyCq.name();
+  }
+
+  @Override
+  public String toString() {
+    return "completion queue (" + capacity + ") of " + device.name();
+  }
+}
