@@ -106,6 +106,8 @@ final class ShmHandshakeTest {
           RingWriter.WRITTEN, peer.writer().write(7, 8, MemorySegment.ofArray(new byte[9]), 0, 9));
       peer.close();
       endpoint.housekeep(1);
+      assertEquals(0, endpoint.poll(recorder, 0));
+      assertEquals(List.of(), recorder.failures, "not while a record lies ahead");
       assertEquals(1, endpoint.poll(recorder, 16));
       assertEquals(List.of(), recorder.failures, "records go first");
       assertEquals(0, endpoint.poll(recorder, 16));
@@ -234,6 +236,26 @@ final class ShmHandshakeTest {
     assertTrue(path.startsWith(directory + "/rdma4j-" + ProcessHandle.current().pid()), path);
     assertFalse(Files.exists(Path.of(path)));
     endpoint.close(new Recorder());
+  }
+
+  @Test
+  void findsOutThatThePeerProcessIsGone() throws IOException {
+    ProcessIdentity self = ProcessIdentity.current();
+    var ended = new ProcessIdentity(self.pid(), self.startTicks() - 1);
+    var answer = new ShmWire.Answer(ended, HostIdentity.current().pidNamespace());
+    var handshake = new ScriptedHandshake(TOKEN, answer.encode());
+    Endpoint endpoint = new ShmProvider(null).initiate(handshake, CONFIG);
+    Recorder recorder = new Recorder();
+    endpoint.poll(recorder, 16);
+    assertEquals(List.of(), recorder.failures);
+    endpoint.housekeep(Long.MIN_VALUE);
+    endpoint.housekeep(Long.MIN_VALUE + 1);
+    endpoint.poll(recorder, 16);
+    assertEquals(1, recorder.failures.size());
+    EndpointFailure failure = recorder.failures.getFirst();
+    assertEquals(EndpointFailure.Kind.PEER_LOST, failure.kind());
+    assertTrue(failure.message().contains("process " + self.pid()), failure::message);
+    endpoint.close(recorder);
   }
 
   @Test
