@@ -124,6 +124,15 @@ public final class RegisteredBufferPool implements AutoCloseable {
         blocks.waiters(sizeClass));
   }
 
+  int waiters(int sizeClass) {
+    return blocks.waiters(sizeClass);
+  }
+
+  /** Returns the slabs whose memory has not been given back, for tests. */
+  long mappedSlabs() {
+    return blocks.mappedSlabs();
+  }
+
   /** Returns the largest length that can be allocated. */
   public int maxBufferBytes() {
     return sizes.maxBlockBytes();

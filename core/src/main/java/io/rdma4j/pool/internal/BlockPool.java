@@ -6,6 +6,7 @@ import io.rdma4j.pool.PoolStatistics;
 import io.rdma4j.pool.internal.SlabFactory.RegisteredMemory;
 import io.rdma4j.provider.MemoryRegistrar;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -275,6 +276,11 @@ public final class BlockPool {
   /** Returns the threads that wait for a class to grow. */
   public int waiters(int sizeClass) {
     return classes[sizeClass].growth().waiters();
+  }
+
+  /** Returns the slabs whose memory has not been given back. */
+  public long mappedSlabs() {
+    return Arrays.stream(table.all()).filter(Slab::isMapped).count();
   }
 
   /** Returns what the pool holds and has done. */

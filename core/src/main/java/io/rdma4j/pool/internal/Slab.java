@@ -124,6 +124,10 @@ public final class Slab {
     return deregistered;
   }
 
+  boolean isMapped() {
+    return mapping.segment().scope().isAlive();
+  }
+
   /** Unmaps the memory; every access through a block's segment fails from here on. */
   void unmap() {
     mapping.close();
