@@ -35,7 +35,7 @@ public final class PoolConfig {
   static final int BLOCK_ALIGNMENT_BYTES = 64;
 
   private static final int[] DEFAULT_BLOCK_SIZES = {8 << 10, 16 << 10, 32 << 10, 64 << 10};
-  private static final int MOST_CACHED = 1 << 16;
+  private static final int MOST_CACHED = (1 << 16) - 1;
   private static final int MOST_CLASSES = 64;
 
   private static final PoolConfig DEFAULTS = builder().build();
@@ -201,7 +201,8 @@ public final class PoolConfig {
     public PoolConfig build() {
       checkSlab();
       checkBlockSizes();
-      check(maxCached >= 0 && maxCached <= MOST_CACHED, MAX_CACHED, maxCached, "0 to 65536");
+      check(
+          maxCached >= 0 && maxCached <= MOST_CACHED, MAX_CACHED, maxCached, "0 to " + MOST_CACHED);
       check(maxBytes >= slabBytes, MAX_BYTES, maxBytes, "at least one slab of " + slabBytes);
       // Blocks are numbered by 31-bit integers.
       check(

@@ -2,6 +2,7 @@ package io.rdma4j.pool;
 
 import io.rdma4j.pool.internal.BlockHandle;
 import io.rdma4j.pool.internal.Slab;
+import io.rdma4j.pool.internal.ThreadCache;
 import io.rdma4j.provider.MemoryRegistrar;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +21,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RegisteredBuffer implements AutoCloseable {
   private final RegisteredBufferPool pool;
+
+  /** The slab of the present block, or of the last one when the lease is empty. */
   private @Nullable Slab slab;
+
+  /** The cache of the thread that allocated last, which mostly allocates and releases next. */
+  private @Nullable ThreadCache cache;
+
   private int index;
   private long handle;
   private int lengthBytes;
@@ -29,16 +36,27 @@ public final class RegisteredBuffer implements AutoCloseable {
     this.pool = pool;
   }
 
-  void fill(Slab slab, int index, long handle, int lengthBytes) {
-    this.slab = slab;
+  void fill(Slab slab, int index, long handle, int lengthBytes, @Nullable ThreadCache cache) {
+    // Both are mostly the same as before, and storing a reference costs more than looking at it.
+    if (this.slab != slab) {
+      this.slab = slab;
+    }
+    if (this.cache != cache) {
+      this.cache = cache;
+    }
     this.index = index;
     this.handle = handle;
     this.lengthBytes = lengthBytes;
   }
 
+  @Nullable ThreadCache cache() {
+    return cache;
+  }
+
   /** Returns the slab when the lease is in force. */
   private Slab live() {
     Slab slab = this.slab;
+    // An empty lease has an even generation, which is never on lease.
     if (slab == null || !slab.isLeased(index, BlockHandle.generation(handle))) {
       throw notLive();
     }
@@ -47,7 +65,7 @@ public final class RegisteredBuffer implements AutoCloseable {
 
   private IllegalStateException notLive() {
     return new IllegalStateException(
-        slab == null
+        isEmpty()
             ? "this lease is empty: its block was released, detached or never allocated"
             : "this lease is stale: its block was released through handle 0x%x".formatted(handle));
   }
@@ -114,7 +132,7 @@ public final class RegisteredBuffer implements AutoCloseable {
 
   /** Returns true when the lease holds no block. */
   public boolean isEmpty() {
-    return slab == null;
+    return handle == BlockHandle.NONE;
   }
 
   /**
@@ -123,14 +141,18 @@ public final class RegisteredBuffer implements AutoCloseable {
    * @throws IllegalStateException when the lease is empty or stale; the pool counts it
    */
   public void release() {
-    pool.release(takeHandle());
+    Slab slab = this.slab;
+    if (slab == null) {
+      throw pool.refuse(BlockHandle.NONE);
+    }
+    pool.release(slab, index, takeHandle(), cache);
   }
 
   /** Gives the block back if there is one. */
   @Override
   public void close() {
-    if (slab != null) {
-      pool.release(takeHandle());
+    if (!isEmpty()) {
+      release();
     }
   }
 
@@ -148,7 +170,6 @@ public final class RegisteredBuffer implements AutoCloseable {
 
   private long takeHandle() {
     long taken = handle;
-    slab = null;
     handle = BlockHandle.NONE;
     lengthBytes = 0;
     return taken;
@@ -156,7 +177,7 @@ public final class RegisteredBuffer implements AutoCloseable {
 
   @Override
   public String toString() {
-    return slab == null
+    return isEmpty()
         ? "empty lease"
         : "lease of block %d, %d bytes, handle 0x%x"
             .formatted(BlockHandle.block(handle), lengthBytes, handle);

@@ -5,8 +5,10 @@ import io.rdma4j.pool.internal.BlockHandle;
 import io.rdma4j.pool.internal.BlockPool;
 import io.rdma4j.pool.internal.SizeClasses;
 import io.rdma4j.pool.internal.Slab;
+import io.rdma4j.pool.internal.ThreadCache;
 import io.rdma4j.provider.MemoryRegistrar;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Lends blocks of memory that every registrar's device knows already.
@@ -92,13 +94,14 @@ public final class RegisteredBufferPool implements AutoCloseable {
    */
   public boolean tryAllocate(int lengthBytes, RegisteredBuffer lease) {
     checkEmpty(lease);
-    int block = blocks.take(sizes.classOf(lengthBytes));
-    if (block < 0) {
+    ThreadCache cache = blocks.ownCache(lease.cache());
+    int block = blocks.take(sizes.classOf(lengthBytes), cache);
+    if (block == BlockPool.NONE) {
       return false;
     }
     Slab slab = blocks.slabOf(block);
     int index = blocks.indexOf(block);
-    lease.fill(slab, index, BlockHandle.of(block, slab.lease(index)), lengthBytes);
+    lease.fill(slab, index, BlockHandle.of(block, slab.lease(index)), lengthBytes, cache);
     return true;
   }
 
@@ -119,6 +122,15 @@ public final class RegisteredBufferPool implements AutoCloseable {
         now.registeredBytes(),
         now.classes().get(sizeClass).usedBlocks(),
         blocks.waiters(sizeClass));
+  }
+
+  int waiters(int sizeClass) {
+    return blocks.waiters(sizeClass);
+  }
+
+  /** Returns the slabs whose memory has not been given back, for tests. */
+  long mappedSlabs() {
+    return blocks.mappedSlabs();
   }
 
   /** Returns the largest length that can be allocated. */
@@ -153,7 +165,15 @@ public final class RegisteredBufferPool implements AutoCloseable {
       throw new IllegalArgumentException(
           "length must be 0 to %d bytes, the block, was %d".formatted(capacity, lengthBytes));
     }
-    lease.fill(slab, index, handle, lengthBytes);
+    lease.fill(slab, index, handle, lengthBytes, lease.cache());
+  }
+
+  void release(Slab slab, int index, long handle, @Nullable ThreadCache cache) {
+    blocks.release(slab, index, handle, blocks.ownCache(cache));
+  }
+
+  IllegalStateException refuse(long handle) {
+    return blocks.refuse(handle);
   }
 
   /**
@@ -175,6 +195,17 @@ public final class RegisteredBufferPool implements AutoCloseable {
   /** Returns what the pool holds and has done; any thread, never fails, costs no other thread. */
   public PoolStatistics statistics() {
     return blocks.statistics();
+  }
+
+  /**
+   * Gives the blocks that ended threads kept back to everybody, and forgets those threads. An
+   * allocation does so by itself before the pool grows; calling this now and then, from any thread,
+   * makes it show in {@link #statistics} earlier.
+   *
+   * @return the number of threads that had ended
+   */
+  public int maintain() {
+    return blocks.maintain();
   }
 
   /**

@@ -1,6 +1,7 @@
 package io.rdma4j.pool.internal;
 
 import io.rdma4j.os.Mapping;
+import io.rdma4j.pool.internal.SlabFactory.RegisteredMemory;
 import io.rdma4j.provider.MemoryRegistrar.Registration;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
@@ -26,18 +27,19 @@ public final class Slab {
   private final int[] rkeys;
   private final MemorySegment[] segments;
   private final int[] generations;
+  private volatile boolean deregistered;
 
-  private Slab(
-      int number,
-      int sizeClass,
-      int blockBytes,
-      int firstGeneration,
-      Mapping mapping,
-      List<Registration> registrations) {
+  /**
+   * Carves registered memory, which belongs to the slab from here on.
+   *
+   * @param number the slab's place in its table
+   * @param firstGeneration even, see {@link BlockHandle}
+   */
+  Slab(int number, int sizeClass, int blockBytes, int firstGeneration, RegisteredMemory memory) {
     this.number = number;
     this.sizeClass = sizeClass;
-    this.mapping = mapping;
-    this.registrations = registrations;
+    this.mapping = memory.mapping();
+    this.registrations = memory.registrations();
     this.lkeys = registrations.stream().mapToInt(Registration::lkey).toArray();
     this.rkeys = registrations.stream().mapToInt(Registration::rkey).toArray();
     this.segments = new MemorySegment[(int) (mapping.lengthBytes() / blockBytes)];
@@ -46,21 +48,6 @@ public final class Slab {
     }
     this.generations = new int[segments.length];
     Arrays.fill(generations, firstGeneration);
-  }
-
-  /**
-   * Carves a mapping that has been registered already. The slab owns both from here on.
-   *
-   * @param number the slab's place in its table
-   */
-  static Slab carve(
-      int number,
-      int sizeClass,
-      int blockBytes,
-      int firstGeneration,
-      Mapping mapping,
-      List<Registration> registrations) {
-    return new Slab(number, sizeClass, blockBytes, firstGeneration, mapping, registrations);
   }
 
   /** Returns the slab's place in its table. */
@@ -123,32 +110,26 @@ public final class Slab {
     return leased;
   }
 
-  /** Makes all devices forget the memory; throws the first failure when all have been tried. */
-  void deregister() {
-    closeAll(registrations);
+  List<Registration> registrations() {
+    return registrations;
+  }
+
+  /** Notes that no device can reach the memory any more. */
+  void markDeregistered() {
+    deregistered = true;
+  }
+
+  /** Returns true once no device can reach the memory any more. */
+  boolean isDeregistered() {
+    return deregistered;
+  }
+
+  boolean isMapped() {
+    return mapping.segment().scope().isAlive();
   }
 
   /** Unmaps the memory; every access through a block's segment fails from here on. */
   void unmap() {
     mapping.close();
-  }
-
-  /** Closes all, the latest first; the first failure is thrown when all have been tried. */
-  static void closeAll(List<Registration> registrations) {
-    RuntimeException failure = null;
-    for (Registration registration : registrations.reversed()) {
-      try {
-        registration.close();
-      } catch (RuntimeException e) {
-        if (failure == null) {
-          failure = e;
-        } else {
-          failure.addSuppressed(e);
-        }
-      }
-    }
-    if (failure != null) {
-      throw failure;
-    }
   }
 }

@@ -192,7 +192,7 @@ public final class ShmProvider implements Provider {
       handshake.send(message);
       ShmWire.Answer answer = ShmWire.Answer.decode(handshake.receive());
       return endpoint(mapped, config, self, answer.process(), answer.pidNamespace(), path);
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException | RuntimeException | Error e) {
       mapped.close();
       throw e;
     }
@@ -222,7 +222,7 @@ public final class ShmProvider implements Provider {
       handshake.send(new ShmWire.Answer(self.process(), self.host().pidNamespace()).encode());
       return endpoint(
           mapped, config, self, invitation.process(), invitation.pidNamespace(), invitation.path());
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException | RuntimeException | Error e) {
       mapped.close();
       throw e;
     }

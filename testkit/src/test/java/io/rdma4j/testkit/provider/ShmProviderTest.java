@@ -1,7 +1,10 @@
 package io.rdma4j.testkit.provider;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+
 import io.rdma4j.provider.Provider;
 import io.rdma4j.provider.shm.ShmProvider;
+import java.io.File;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -15,6 +18,12 @@ final class ShmProviderTest extends ProviderContract {
   @Override
   protected @Nullable Class<? extends Supplier<Provider>> childProvider() {
     return Child.class;
+  }
+
+  @Override
+  protected void assertNothingLeft() {
+    String[] left = new File("/dev/shm").list((directory, name) -> name.startsWith("rdma4j"));
+    assertArrayEquals(new String[0], left);
   }
 
   /** Makes the provider of the child process. */
