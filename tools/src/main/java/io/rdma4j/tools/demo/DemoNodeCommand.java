@@ -107,7 +107,8 @@ public final class DemoNodeCommand implements Callable<Integer> {
         new BufferedReader(new InputStreamReader(control.getInputStream(), StandardCharsets.UTF_8));
     Thread.ofPlatform().daemon().name("control").start(() -> readControl(lines, answers));
     while (true) {
-      String command = streamFailed ? commands.poll(GATEWAY_SILENCE_S, TimeUnit.SECONDS) : commands.take();
+      String command =
+          streamFailed ? commands.poll(GATEWAY_SILENCE_S, TimeUnit.SECONDS) : commands.take();
       if (command == null) {
         gatewayGone();
         return GATEWAY_GONE;
