@@ -2,9 +2,9 @@ package io.rdma4j.os;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.LongBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -18,6 +18,8 @@ public final class MemoryLock {
   public static final long UNLIMITED = Long.MAX_VALUE;
 
   private static final String LINE = "Max locked memory";
+
+  private static final long AT_PAGESZ = 6;
 
   private MemoryLock() {}
 
@@ -41,19 +43,26 @@ public final class MemoryLock {
     throw new IllegalStateException(limits + " has no line \"" + LINE + "\"");
   }
 
-  /** Returns the page size of this system in bytes (getpagesize(2)). */
-  @SuppressWarnings("restricted")
+  /**
+   * Returns the page size of this system in bytes, as the kernel told this process (getauxval(3)).
+   */
   public static long pageBytes() {
-    Linker linker = Linker.nativeLinker();
+    Path auxiliaryVector = Path.of("/proc/self/auxv");
     try {
-      return (int)
-          linker
-              .downcallHandle(
-                  linker.defaultLookup().findOrThrow("getpagesize"),
-                  FunctionDescriptor.of(ValueLayout.JAVA_INT))
-              .invokeExact();
-    } catch (Throwable e) {
-      throw new IllegalStateException("getpagesize cannot be called", e);
+      LongBuffer entries =
+          ByteBuffer.wrap(Files.readAllBytes(auxiliaryVector))
+              .order(ByteOrder.nativeOrder())
+              .asLongBuffer();
+      while (entries.remaining() >= 2) {
+        long type = entries.get();
+        long value = entries.get();
+        if (type == AT_PAGESZ) {
+          return value;
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(auxiliaryVector + " cannot be read", e);
     }
+    throw new IllegalStateException(auxiliaryVector + " has no page size");
   }
 }

@@ -5,6 +5,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A C function off the data path, with its name for messages. There is one method for each shape of
@@ -16,18 +17,35 @@ import java.util.Arrays;
  */
 final class NativeFunction {
   private final String name;
-  private final MethodHandle handle;
+  private final MemorySegment address;
+  private final FunctionDescriptor descriptor;
+  private final Linker.Option[] options;
 
-  @SuppressWarnings("restricted")
+  /** Linked at the first call: linking costs milliseconds, and most programs need few functions. */
+  private volatile @Nullable MethodHandle linked;
+
   NativeFunction(
       String name,
       MemorySegment address,
       FunctionDescriptor descriptor,
       Linker.Option... furtherOptions) {
     this.name = name;
-    Linker.Option[] options = Arrays.copyOf(furtherOptions, furtherOptions.length + 1);
+    this.address = address;
+    this.descriptor = descriptor;
+    options = Arrays.copyOf(furtherOptions, furtherOptions.length + 1);
     options[furtherOptions.length] = Linker.Option.captureCallState("errno");
-    handle = Linker.nativeLinker().downcallHandle(address, descriptor, options);
+  }
+
+  private MethodHandle handle() {
+    MethodHandle handle = linked;
+    return handle == null ? link() : handle;
+  }
+
+  @SuppressWarnings("restricted")
+  private MethodHandle link() {
+    MethodHandle handle = Linker.nativeLinker().downcallHandle(address, descriptor, options);
+    linked = handle;
+    return handle;
   }
 
   String name() {
@@ -36,7 +54,7 @@ final class NativeFunction {
 
   int status(Frame f) {
     try {
-      return toErrno(f, (int) handle.invokeExact(f.captured()));
+      return toErrno(f, (int) handle().invokeExact(f.captured()));
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -44,7 +62,7 @@ final class NativeFunction {
 
   int status(Frame f, MemorySegment a) {
     try {
-      return toErrno(f, (int) handle.invokeExact(f.captured(), a));
+      return toErrno(f, (int) handle().invokeExact(f.captured(), a));
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -52,7 +70,7 @@ final class NativeFunction {
 
   int status(Frame f, MemorySegment a, int b) {
     try {
-      return toErrno(f, (int) handle.invokeExact(f.captured(), a, b));
+      return toErrno(f, (int) handle().invokeExact(f.captured(), a, b));
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -60,7 +78,7 @@ final class NativeFunction {
 
   int status(Frame f, MemorySegment a, MemorySegment b) {
     try {
-      return toErrno(f, (int) handle.invokeExact(f.captured(), a, b));
+      return toErrno(f, (int) handle().invokeExact(f.captured(), a, b));
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -68,7 +86,7 @@ final class NativeFunction {
 
   int status(Frame f, MemorySegment a, MemorySegment b, MemorySegment c) {
     try {
-      return toErrno(f, (int) handle.invokeExact(f.captured(), a, b, c));
+      return toErrno(f, (int) handle().invokeExact(f.captured(), a, b, c));
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -76,7 +94,7 @@ final class NativeFunction {
 
   int status(Frame f, MemorySegment a, MemorySegment b, int c) {
     try {
-      return toErrno(f, (int) handle.invokeExact(f.captured(), a, b, c));
+      return toErrno(f, (int) handle().invokeExact(f.captured(), a, b, c));
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -84,7 +102,7 @@ final class NativeFunction {
 
   int status(Frame f, MemorySegment a, int b, MemorySegment c) {
     try {
-      return toErrno(f, (int) handle.invokeExact(f.captured(), a, b, c));
+      return toErrno(f, (int) handle().invokeExact(f.captured(), a, b, c));
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -92,7 +110,7 @@ final class NativeFunction {
 
   int status(Frame f, MemorySegment a, int b, int c, MemorySegment d) {
     try {
-      return toErrno(f, (int) handle.invokeExact(f.captured(), a, b, c, d));
+      return toErrno(f, (int) handle().invokeExact(f.captured(), a, b, c, d));
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -100,7 +118,7 @@ final class NativeFunction {
 
   int status(Frame f, MemorySegment a, MemorySegment b, int c, MemorySegment d) {
     try {
-      return toErrno(f, (int) handle.invokeExact(f.captured(), a, b, c, d));
+      return toErrno(f, (int) handle().invokeExact(f.captured(), a, b, c, d));
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -108,7 +126,7 @@ final class NativeFunction {
 
   int status(Frame f, MemorySegment a, MemorySegment b, MemorySegment c, int d) {
     try {
-      return toErrno(f, (int) handle.invokeExact(f.captured(), a, b, c, d));
+      return toErrno(f, (int) handle().invokeExact(f.captured(), a, b, c, d));
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -117,7 +135,7 @@ final class NativeFunction {
   /** Calls a function whose int result is a value, -1 on failure. */
   int value(Frame f, int a, int b, int c) {
     try {
-      return (int) handle.invokeExact(f.captured(), a, b, c);
+      return (int) handle().invokeExact(f.captured(), a, b, c);
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -126,7 +144,7 @@ final class NativeFunction {
   /** Calls a function whose int result is a value, -1 on failure. */
   int value(Frame f, MemorySegment a, long b, MemorySegment c, MemorySegment d) {
     try {
-      return (int) handle.invokeExact(f.captured(), a, b, c, d);
+      return (int) handle().invokeExact(f.captured(), a, b, c, d);
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -135,7 +153,7 @@ final class NativeFunction {
   /** Calls a function without a result. */
   void run(Frame f, MemorySegment a) {
     try {
-      handle.invokeExact(f.captured(), a);
+      handle().invokeExact(f.captured(), a);
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -144,7 +162,7 @@ final class NativeFunction {
   /** Calls a function without a result. */
   void run(Frame f, MemorySegment a, int b) {
     try {
-      handle.invokeExact(f.captured(), a, b);
+      handle().invokeExact(f.captured(), a, b);
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -153,7 +171,7 @@ final class NativeFunction {
   /** Calls a function that returns 64 bits. */
   long longValue(Frame f, MemorySegment a) {
     try {
-      return (long) handle.invokeExact(f.captured(), a);
+      return (long) handle().invokeExact(f.captured(), a);
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -161,7 +179,7 @@ final class NativeFunction {
 
   MemorySegment pointer(Frame f) {
     try {
-      return (MemorySegment) handle.invokeExact(f.captured());
+      return (MemorySegment) handle().invokeExact(f.captured());
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -169,7 +187,7 @@ final class NativeFunction {
 
   MemorySegment pointer(Frame f, MemorySegment a) {
     try {
-      return (MemorySegment) handle.invokeExact(f.captured(), a);
+      return (MemorySegment) handle().invokeExact(f.captured(), a);
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -177,7 +195,7 @@ final class NativeFunction {
 
   MemorySegment pointer(Frame f, MemorySegment a, MemorySegment b) {
     try {
-      return (MemorySegment) handle.invokeExact(f.captured(), a, b);
+      return (MemorySegment) handle().invokeExact(f.captured(), a, b);
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -185,7 +203,7 @@ final class NativeFunction {
 
   MemorySegment pointer(Frame f, MemorySegment a, int b, MemorySegment c, MemorySegment d, int e) {
     try {
-      return (MemorySegment) handle.invokeExact(f.captured(), a, b, c, d, e);
+      return (MemorySegment) handle().invokeExact(f.captured(), a, b, c, d, e);
     } catch (Throwable t) {
       throw unexpected(t);
     }
@@ -193,7 +211,7 @@ final class NativeFunction {
 
   MemorySegment pointer(Frame f, MemorySegment a, MemorySegment b, long c, int d) {
     try {
-      return (MemorySegment) handle.invokeExact(f.captured(), a, b, c, d);
+      return (MemorySegment) handle().invokeExact(f.captured(), a, b, c, d);
     } catch (Throwable e) {
       throw unexpected(e);
     }
@@ -201,7 +219,7 @@ final class NativeFunction {
 
   MemorySegment pointer(Frame f, MemorySegment a, MemorySegment b, long c, long d, int e) {
     try {
-      return (MemorySegment) handle.invokeExact(f.captured(), a, b, c, d, e);
+      return (MemorySegment) handle().invokeExact(f.captured(), a, b, c, d, e);
     } catch (Throwable t) {
       throw unexpected(t);
     }
