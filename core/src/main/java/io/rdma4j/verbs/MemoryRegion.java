@@ -2,6 +2,9 @@ package io.rdma4j.verbs;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Registered memory, counted by reference: {@link #retain()} when a work request that names it is
@@ -26,6 +29,10 @@ public abstract class MemoryRegion implements AutoCloseable {
   /** Users in the low 30 bits; the owner itself counts as one until close. */
   private volatile int references = 1;
 
+  /** True from the start of a deregistration until it fails, or for ever. */
+  private final AtomicBoolean deregistering = new AtomicBoolean();
+
+  private final List<Runnable> afterwards = new CopyOnWriteArrayList<>();
   private volatile boolean closed;
   private volatile boolean deregistered;
   private final long address;
@@ -41,7 +48,10 @@ public abstract class MemoryRegion implements AutoCloseable {
     this.rkey = rkey;
   }
 
-  /** Deregisters at the device. Called exactly once, by whichever thread lets go last. */
+  /**
+   * Deregisters at the device. Called once, by whichever thread lets go last; again only after it
+   * has thrown.
+   */
   protected abstract void deregister();
 
   /** Returns the start address. */
@@ -90,8 +100,44 @@ public abstract class MemoryRegion implements AutoCloseable {
       throw new IllegalStateException(this + " was released more often than retained");
     }
     if (before == 1) {
+      deregisterOnce();
+    }
+  }
+
+  private void deregisterOnce() {
+    if (!deregistering.compareAndSet(false, true)) {
+      return;
+    }
+    try {
       deregister();
       deregistered = true;
+    } finally {
+      if (!deregistered) {
+        deregistering.set(false);
+      }
+    }
+    afterwards.forEach(Runnable::run);
+    afterwards.clear();
+  }
+
+  /**
+   * Deregisters now, in spite of posted requests: they fail at the device. For memory that is about
+   * to go; returns when the device has forgotten it.
+   */
+  final void revoke() {
+    close();
+    while (!deregistered) {
+      deregisterOnce();
+      Thread.onSpinWait();
+    }
+  }
+
+  /** Runs an action, which must be idempotent, once the device has forgotten this memory. */
+  final void whenDeregistered(Runnable action) {
+    afterwards.add(action);
+    if (deregistered) {
+      action.run();
+      afterwards.remove(action);
     }
   }
 

@@ -12,26 +12,35 @@ public final class AllocationMeter {
   /** Below this many bytes per operation nothing was allocated by the operation. */
   public static final double NONE = 0.05;
 
+  private static final int ROUNDS = 5;
+
   private static final com.sun.management.ThreadMXBean THREADS =
       (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
 
   private AllocationMeter() {}
 
   /**
-   * Runs {@code operation} for warm-up, then counts.
+   * Runs {@code operation} for warm-up, then counts several rounds and returns the least: what an
+   * operation allocates shows in every round, what the virtual machine allocates beside it in some.
    *
-   * @param warmUp rounds that are not counted: enough for the compiler to be done
-   * @param operations rounds that are counted
+   * @param warmUp operations that are not counted: enough for the compiler to be done
+   * @param operations operations of each round
    * @return bytes per operation
    */
   public static double bytesPerOperation(int warmUp, int operations, Runnable operation) {
-    for (int i = 0; i < warmUp; i++) {
-      operation.run();
+    run(warmUp, operation);
+    long least = Long.MAX_VALUE;
+    for (int round = 0; round < ROUNDS; round++) {
+      long before = THREADS.getCurrentThreadAllocatedBytes();
+      run(operations, operation);
+      least = Math.min(least, THREADS.getCurrentThreadAllocatedBytes() - before);
     }
-    long before = THREADS.getCurrentThreadAllocatedBytes();
+    return least / (double) operations;
+  }
+
+  private static void run(int operations, Runnable operation) {
     for (int i = 0; i < operations; i++) {
       operation.run();
     }
-    return (THREADS.getCurrentThreadAllocatedBytes() - before) / (double) operations;
   }
 }

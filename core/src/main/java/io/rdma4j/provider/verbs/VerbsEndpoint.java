@@ -42,7 +42,7 @@ final class VerbsEndpoint implements Endpoint {
   private static final long CAUSE_BOUND_NS = 200_000_000L;
 
   /** How long close waits for the peer's device to take what was sent. */
-  private static final long LINGER_BOUND_NS = 500_000_000L;
+  private static final long LINGER_BOUND_NS = 200_000_000L;
 
   private static final EndpointFailure FLUSHED_WITHOUT_CAUSE =
       new EndpointFailure(
@@ -77,6 +77,9 @@ final class VerbsEndpoint implements Endpoint {
   private int batchCursor;
   private long drainStartNs;
   private boolean queueLost;
+
+  /** Nothing that follows counts: an error, a violation, or the peer's goodbye was seen. */
+  private boolean broken;
 
   VerbsEndpoint(
       DeviceContext context,
@@ -216,31 +219,39 @@ final class VerbsEndpoint implements Endpoint {
   private int pollOpen(EndpointListener listener, int messageLimit) {
     int messages = 0;
     int tokens = 0;
+    boolean empty = false;
     try {
-      while (messages < messageLimit && nextCompletion()) {
-        int i = batchCursor++;
-        long wrId = batch.wrId(i);
-        if (batch.status(i) != Completions.SUCCESS) {
-          tokens += onError(i, listener);
-          return messages + tokens + beginDraining(listener);
-        }
-        if (WorkRequestId.isReceive(wrId)) {
-          messages += onReceive(WorkRequestId.slot(wrId), batch.lengthBytes(i), listener);
+      while (messages < messageLimit && !empty && !broken) {
+        if (!nextCompletion()) {
+          empty = true;
+        } else if (batch.status(batchCursor) != Completions.SUCCESS) {
+          tokens += onError(batchCursor++, listener);
+          broken = true;
         } else {
-          tokens += sends.complete(WorkRequestId.sequence(wrId), listener);
-        }
-        if (state != State.OPEN) {
-          return messages + tokens;
+          int i = batchCursor++;
+          long wrId = batch.wrId(i);
+          if (WorkRequestId.isReceive(wrId)) {
+            messages += onReceive(WorkRequestId.slot(wrId), batch.lengthBytes(i), listener);
+          } else {
+            tokens += sends.complete(WorkRequestId.sequence(wrId), listener);
+          }
+          if (state != State.OPEN) {
+            return messages + tokens; // the listener has closed this endpoint
+          }
         }
       }
-      if (messages == 0) {
-        receives.flush();
+      if (!broken) {
+        if (messages == 0) {
+          receives.flush();
+        }
+        sends.returnCredits();
       }
-      sends.returnCredits();
     } catch (PostRefusedException | VerbsException e) {
       report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+      broken = true;
     }
-    if (trouble.get() != null && batchCursor == batchCount) {
+    // What others report waits until everything that has arrived is delivered.
+    if (broken || (empty && trouble.get() != null)) {
       tokens += beginDraining(listener);
     }
     return messages + tokens;
@@ -307,6 +318,7 @@ final class VerbsEndpoint implements Endpoint {
 
   private int onGoodbye() {
     report(new EndpointFailure(Kind.PEER_CLOSED, "the peer has closed the connection"));
+    broken = true;
     return 0;
   }
 
@@ -316,6 +328,7 @@ final class VerbsEndpoint implements Endpoint {
 
   private int violation(String what) {
     report(new EndpointFailure(Kind.PROTOCOL, "the peer broke the protocol: " + what));
+    broken = true;
     return 0;
   }
 
@@ -433,20 +446,25 @@ final class VerbsEndpoint implements Endpoint {
     if (state == State.CLOSED) {
       return;
     }
-    boolean orderly = state == State.OPEN && trouble.get() == null;
+    State before = state;
     state = State.CLOSED;
-    if (orderly) {
+    if (before == State.OPEN && trouble.get() == null) {
       sayGoodbye(listener);
-    } else {
-      sends.shut();
     }
-    moveToError();
+    sends.shut();
+    if (before != State.ENDED) {
+      moveToError();
+    }
     long startNs = System.nanoTime();
     while (!queueLost && sends.outstanding() > 0 && within(startNs, DRAIN_BOUND_NS)) {
       takeBackCompleted(listener);
+      Thread.onSpinWait();
     }
-    giveBack();
-    sends.giveBackAll(listener);
+    try {
+      giveBack();
+    } finally {
+      sends.giveBackAll(listener);
+    }
   }
 
   /** Waits, within bounds, until the peer's device has taken all there is, a goodbye at its end. */

@@ -28,8 +28,10 @@ import java.util.Map;
  *  1  transports  1   bit 0 InfiniBand, bit 1 RoCE, bit 2 iWARP
  * </pre>
  *
- * Two ends can try when they have a transport in common; whether there is a path between them shows
- * in the set-up.
+ * Each endpoint pins about {@code 2 * window * maxMessageBytes} bytes for its own slots.
+ *
+ * <p>Two ends can try when they have a transport in common; whether there is a path between them
+ * shows in the set-up.
  */
 public final class VerbsProvider implements Provider {
   private static final byte VERSION = 1;

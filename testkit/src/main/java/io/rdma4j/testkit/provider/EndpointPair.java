@@ -3,6 +3,7 @@ package io.rdma4j.testkit.provider;
 import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointConfig;
 import io.rdma4j.provider.EndpointListener;
+import io.rdma4j.provider.Handshake;
 import io.rdma4j.provider.Provider;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -39,30 +40,44 @@ public final class EndpointPair implements AutoCloseable {
   public static EndpointPair connect(
       Provider initiator, Provider acceptor, InetAddress address, EndpointConfig config)
       throws IOException {
+    return connect(
+        (handshake, sizes) -> initiator.initiate(handshake, sizes),
+        acceptor,
+        address,
+        config,
+        HANDSHAKE_TIMEOUT);
+  }
+
+  /** The initiator's part in setting up a pair. */
+  public interface Setup {
+    /** Makes the endpoint, as {@link Provider#initiate} does. */
+    Endpoint run(Handshake handshake, EndpointConfig config) throws IOException;
+  }
+
+  /** Connects with an initiator of the test's making and a deadline of its choice. */
+  public static EndpointPair connect(
+      Setup initiator,
+      Provider acceptor,
+      InetAddress address,
+      EndpointConfig config,
+      Duration timeout)
+      throws IOException {
     try (ServerSocketChannel server = ServerSocketChannel.open()) {
       server.bind(new InetSocketAddress(address, 0));
       var accepting =
           new FutureTask<>(
-              () ->
-                  End.open(
-                      LoopbackHandshake.accept(server, HANDSHAKE_TIMEOUT),
-                      acceptor::accept,
-                      config));
+              () -> End.open(LoopbackHandshake.accept(server, timeout), acceptor::accept, config));
       Thread.ofPlatform().name("acceptor").daemon().start(accepting);
       End initiated = null;
       IOException failure = null;
       try {
         var address1 = (InetSocketAddress) server.getLocalAddress();
-        initiated =
-            End.open(
-                LoopbackHandshake.connect(address1, HANDSHAKE_TIMEOUT),
-                initiator::initiate,
-                config);
+        initiated = End.open(LoopbackHandshake.connect(address1, timeout), initiator, config);
       } catch (IOException e) {
         failure = e;
       }
       try {
-        End accepted = await(accepting);
+        End accepted = await(accepting, timeout);
         if (initiated != null) {
           return new EndpointPair(initiated, accepted);
         }
@@ -81,9 +96,9 @@ public final class EndpointPair implements AutoCloseable {
     }
   }
 
-  private static End await(FutureTask<End> accepting) throws IOException {
+  private static End await(FutureTask<End> accepting, Duration timeout) throws IOException {
     try {
-      return accepting.get(2 * HANDSHAKE_TIMEOUT.toSeconds(), TimeUnit.SECONDS);
+      return accepting.get(2 * timeout.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException e) {
       throw e.getCause() instanceof IOException cause ? cause : new IOException(e.getCause());
     } catch (TimeoutException e) {
@@ -121,10 +136,6 @@ public final class EndpointPair implements AutoCloseable {
   }
 
   private record End(Endpoint endpoint, LoopbackHandshake bootstrap) {
-    private interface Setup {
-      Endpoint run(LoopbackHandshake handshake, EndpointConfig config) throws IOException;
-    }
-
     static End open(LoopbackHandshake bootstrap, Setup setup, EndpointConfig config)
         throws IOException {
       try {

@@ -12,7 +12,7 @@ public final class Limits {
   public long lockedMemoryBytes = Long.MAX_VALUE;
 
   /** Page size for {@link #lockedMemoryBytes}. */
-  public int pageBytes = 4096;
+  public final int pageBytes = 4096;
 
   /** Registrations at a time. */
   public int maxMemoryRegions = 1 << 20;

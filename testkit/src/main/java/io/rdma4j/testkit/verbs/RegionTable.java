@@ -1,5 +1,6 @@
 package io.rdma4j.testkit.verbs;
 
+import io.rdma4j.verbs.PinnedMemory;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.TreeMap;
@@ -14,7 +15,7 @@ final class RegionTable {
   private final TreeMap<Long, Mapping> mappings = new TreeMap<>();
   private final Wire wire;
   private final Limits limits;
-  private long pinnedPages;
+  private final PinnedMemory pinned;
   private int lastGeneration;
 
   private record Mapping(long lengthBytes, int generation) {}
@@ -22,46 +23,34 @@ final class RegionTable {
   RegionTable(Wire wire, Limits limits) {
     this.wire = wire;
     this.limits = limits;
+    pinned = new PinnedMemory(limits.pageBytes, () -> limits.lockedMemoryBytes);
   }
 
-  long pinnedBytes() {
-    return pinnedPages * limits.pageBytes;
+  PinnedMemory pinned() {
+    return pinned;
   }
 
   /** Throws ENOMEM when one more registration would pass a limit. */
   void checkRoom(long address, long lengthBytes) {
-    long pages = pages(address, lengthBytes);
-    if (byKey.size() >= limits.maxMemoryRegions
-        || pages > limits.lockedMemoryBytes / limits.pageBytes - pinnedPages) {
+    long asked = pinned.footprintBytes(address, lengthBytes);
+    if (asked > limits.lockedMemoryBytes - pinned.pinnedBytes()) {
       throw Faults.failure(
-          "ibv_reg_mr",
-          Errno.ENOMEM,
-          lengthBytes
-              + " bytes beside "
-              + pinnedBytes()
-              + " pinned in "
-              + byKey.size()
-              + " regions, limits "
-              + limits.lockedMemoryBytes
-              + " bytes and "
-              + limits.maxMemoryRegions
-              + " regions");
+          "ibv_reg_mr", Errno.ENOMEM, "+" + lengthBytes + ": " + pinned.explain(asked));
+    }
+    if (byKey.size() >= limits.maxMemoryRegions) {
+      throw Faults.failure(
+          "ibv_reg_mr", Errno.ENOMEM, "the device has " + limits.maxMemoryRegions + " regions");
     }
   }
 
   void add(ScriptedMemoryRegion region) {
     byKey.put(region.lkey(), region);
-    pinnedPages += pages(region.address(), region.lengthBytes());
+    pinned.pinned(region.address(), region.lengthBytes());
   }
 
   void remove(ScriptedMemoryRegion region) {
     byKey.remove(region.lkey());
-    pinnedPages -= pages(region.address(), region.lengthBytes());
-  }
-
-  private long pages(long address, long lengthBytes) {
-    long page = limits.pageBytes;
-    return (address + lengthBytes - 1) / page - address / page + 1;
+    pinned.unpinned(region.address(), region.lengthBytes());
   }
 
   void declareMapping(long address, long lengthBytes) {

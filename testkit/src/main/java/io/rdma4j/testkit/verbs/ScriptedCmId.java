@@ -46,6 +46,10 @@ final class ScriptedCmId implements CmId {
 
   private void post(CmEvent.Type type, int status, byte[] data, @Nullable ScriptedCmId newId) {
     CmEvent event = manager.filter(new CmEvent(type, status, data, 1, 1, newId));
+    if (newId != null && (event == null || event.newId() == null)) {
+      newId.unanswered = false;
+      newId.close();
+    }
     if (event != null) {
       events.add(event);
       wire.notifyAll();
@@ -239,7 +243,7 @@ final class ScriptedCmId implements CmId {
   @Override
   public void disconnect() {
     synchronized (wire) {
-      if (queuePair != null) {
+      if (queuePair != null && !queuePair.isClosed()) {
         queuePair.toError();
       }
       if (connected) {

@@ -132,6 +132,9 @@ public final class ScriptedCompletionQueue implements CompletionQueue {
   @Override
   public int poll(Completions batch) {
     synchronized (wire) {
+      if (closed) {
+        throw new IllegalStateException("completion queue is closed");
+      }
       int errno = wire.faults.errnoOf("ibv_poll_cq");
       if (errno != 0 || overrun) {
         throw Faults.failure(

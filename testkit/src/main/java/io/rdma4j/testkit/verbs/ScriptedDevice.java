@@ -88,7 +88,7 @@ public final class ScriptedDevice implements Device {
   /** Returns the bytes pinned by live regions, in whole pages. */
   public long pinnedBytes() {
     synchronized (wire) {
-      return regions.pinnedBytes();
+      return regions.pinned().pinnedBytes();
     }
   }
 
@@ -195,7 +195,11 @@ public final class ScriptedDevice implements Device {
   public CompletionQueue createCompletionQueue(
       int entries, @Nullable CompletionChannel channel, int completionVector) {
     synchronized (wire) {
-      wire.faults.enter("ibv_create_cq", this);
+      int errno = wire.faults.errnoOf("ibv_create_cq");
+      if (errno != 0) {
+        String hint = errno == Errno.ENOMEM ? ": " + regions.pinned().explain(0) : "";
+        throw Faults.failure("ibv_create_cq", errno, this + ", " + entries + " entries" + hint);
+      }
       if (entries < 1 || entries > limits.maxCompletionQueueEntries) {
         throw Faults.failure(
             "ibv_create_cq",

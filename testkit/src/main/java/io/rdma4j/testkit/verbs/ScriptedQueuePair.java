@@ -153,6 +153,16 @@ public final class ScriptedQueuePair implements QueuePair {
     }
   }
 
+  boolean isClosed() {
+    return closed;
+  }
+
+  private void requireOpen() {
+    if (closed) {
+      throw new IllegalStateException(this + " is closed");
+    }
+  }
+
   /** Connects by rdma_cm: INIT, RTR and RTS in one step. */
   void connect(ScriptedQueuePair to, int rnrRetries) {
     peer = to;
@@ -169,6 +179,7 @@ public final class ScriptedQueuePair implements QueuePair {
   @Override
   public void toError() {
     synchronized (wire) {
+      requireOpen();
       wire.faults.enter("ibv_modify_qp", this);
       fail();
     }
@@ -177,6 +188,7 @@ public final class ScriptedQueuePair implements QueuePair {
   @Override
   public int postSend(SendList list) {
     synchronized (wire) {
+      requireOpen();
       if (state != QueuePairState.RTS && state != QueuePairState.ERR) {
         return list.posted(Errno.EINVAL, list.address());
       }
@@ -189,6 +201,7 @@ public final class ScriptedQueuePair implements QueuePair {
   @Override
   public int postReceive(ReceiveList list) {
     synchronized (wire) {
+      requireOpen();
       if (state == QueuePairState.RESET || sharesReceives) {
         return list.posted(Errno.EINVAL, list.address());
       }
