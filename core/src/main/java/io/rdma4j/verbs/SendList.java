@@ -208,6 +208,29 @@ public final class SendList implements AutoCloseable {
     return errno == 0 ? size : (int) ((badRequestAddress - requests.address()) / WR_BYTES);
   }
 
+  /**
+   * Drops the first {@code count} requests, so that the next post starts with the one that the last
+   * post refused.
+   */
+  public void dropFirst(int count) {
+    Objects.checkIndex(count, size + 1);
+    int left = size - count;
+    for (int i = 0; i < left; i++) {
+      int from = i + count;
+      MemorySegment.copy(requests, from * WR_BYTES, requests, i * WR_BYTES, WR_BYTES);
+      long first = (long) i * maxSge * SGE_BYTES;
+      MemorySegment.copy(
+          entries, (long) from * maxSge * SGE_BYTES, entries, first, maxSge * SGE_BYTES);
+      boolean empty = requests.get(JAVA_INT, i * WR_BYTES + NUM_SGE) == 0;
+      requests.set(JAVA_LONG, i * WR_BYTES + SG_LIST, empty ? 0L : entries.address() + first);
+      boolean last = i == left - 1;
+      requests.set(
+          JAVA_LONG, i * WR_BYTES + NEXT, last ? 0L : requests.address() + (i + 1) * WR_BYTES);
+    }
+    size = left;
+    errno = 0;
+  }
+
   /** Returns wr_id of request {@code i}. */
   public long wrId(int i) {
     return requests.get(JAVA_LONG, at(i) + WR_ID);

@@ -1,0 +1,178 @@
+package io.rdma4j.provider.verbs;
+
+import io.rdma4j.Rdma4jException;
+import io.rdma4j.provider.EndpointConfig;
+import io.rdma4j.provider.Handshake;
+import io.rdma4j.verbs.CmEvent;
+import io.rdma4j.verbs.CmId;
+import io.rdma4j.verbs.CmParameters;
+import io.rdma4j.verbs.Verbs;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.security.MessageDigest;
+import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+
+/**
+ * Sets up one connection through rdma_cm.
+ *
+ * <pre>
+ *  initiator                                   acceptor
+ *                                              bind to the bootstrap's local address, listen
+ *                     &lt;-- LISTENING(port) --
+ *  resolve address and route
+ *  queue pair, slots, receives
+ *                        -- READY --&gt;
+ *  rdma_connect(token) ==================&gt;     request with the right token?
+ *                                              queue pair, slots, receives
+ *  ESTABLISHED         &lt;==================     rdma_accept; ESTABLISHED
+ *                     &lt;-- DONE -- DONE --&gt;
+ * </pre>
+ *
+ * The last exchange makes sure that neither end takes up a connection the other one has given up.
+ * Whatever fails gives everything back.
+ */
+final class ConnectionSetup {
+  private static final int TOKEN_BYTES = 16;
+  private static final int RESOLVE_TIMEOUT_MS = 2000;
+  private static final int BACKLOG = 8;
+  private static final byte[] NO_DATA = new byte[0];
+
+  /** The transport retries of a lost packet: the most there is. */
+  private static final int RETRY_COUNT = 7;
+
+  /** Receives are always there; finite, so that a broken peer shows as an error and not a hang. */
+  private static final int RNR_RETRY_COUNT = 6;
+
+  private final Verbs verbs;
+  private final Function<String, DeviceContext> contexts;
+  private final Handshake handshake;
+  private final EndpointConfig config;
+
+  /**
+   * Prepares a set-up.
+   *
+   * @param contexts finds an opened device by its name, or throws
+   */
+  ConnectionSetup(
+      Verbs verbs,
+      Function<String, DeviceContext> contexts,
+      Handshake handshake,
+      EndpointConfig config) {
+    this.verbs = verbs;
+    this.contexts = contexts;
+    this.handshake = handshake;
+    this.config = config;
+  }
+
+  VerbsEndpoint initiate() throws IOException {
+    try (var undo = new Undo()) {
+      int port = StepMessage.expect(handshake, StepMessage.LISTENING, config);
+      CmId id = undo.stack.own(verbs.createCmId());
+      var target = new InetSocketAddress(handshake.peerAddress().getAddress(), port);
+      var source = new InetSocketAddress(handshake.localAddress().getAddress(), 0);
+      id.resolveAddress(source, target, resolveTimeoutMs());
+      expect(id, CmEvent.Type.ADDR_RESOLVED, "resolving " + target);
+      id.resolveRoute(resolveTimeoutMs());
+      expect(id, CmEvent.Type.ROUTE_RESOLVED, "resolving the route to " + target);
+      VerbsEndpoint endpoint = open(id, undo.stack);
+      StepMessage.send(handshake, StepMessage.READY, 0, config);
+      id.connect(parameters(handshake.token()));
+      expect(id, CmEvent.Type.ESTABLISHED, "connecting to " + target);
+      return undo.keep(finish(endpoint));
+    } catch (Rdma4jException | PostRefusedException e) {
+      throw new IOException(e.getMessage(), e);
+    }
+  }
+
+  VerbsEndpoint accept() throws IOException {
+    try (var undo = new Undo();
+        CmId listener = verbs.createCmId()) {
+      listener.bind(new InetSocketAddress(handshake.localAddress().getAddress(), 0));
+      listener.listen(BACKLOG);
+      StepMessage.send(handshake, StepMessage.LISTENING, listener.localAddress().getPort(), config);
+      StepMessage.expect(handshake, StepMessage.READY, config);
+      CmId id = undo.stack.own(awaitRequest(listener));
+      VerbsEndpoint endpoint = open(id, undo.stack);
+      id.accept(parameters(NO_DATA));
+      expect(id, CmEvent.Type.ESTABLISHED, "accepting");
+      return undo.keep(finish(endpoint));
+    } catch (Rdma4jException | PostRefusedException e) {
+      throw new IOException(e.getMessage(), e);
+    }
+  }
+
+  private VerbsEndpoint open(CmId id, ResourceStack stack) throws IOException {
+    DeviceContext context = contexts.apply(id.device().name());
+    String peer = handshake.peerAddress().getAddress().getHostAddress();
+    return QueuePairSetup.open(context, id, config, peer, stack);
+  }
+
+  private VerbsEndpoint finish(VerbsEndpoint endpoint) throws IOException {
+    StepMessage.send(handshake, StepMessage.DONE, 0, config);
+    StepMessage.expect(handshake, StepMessage.DONE, config);
+    endpoint.startWatching();
+    return endpoint;
+  }
+
+  /** Waits for the request that carries our token; strangers are refused, and the wait goes on. */
+  private CmId awaitRequest(CmId listener) throws IOException {
+    int strangers = 0;
+    for (CmEvent event; (event = listener.awaitEvent(handshake.remainingNs())) != null; ) {
+      CmId id = event.newId();
+      if (event.type() != CmEvent.Type.CONNECT_REQUEST || id == null) {
+        throw new IOException(
+            "listening for the peer's request: " + event.type() + ", status " + event.status());
+      }
+      byte[] token = Arrays.copyOf(event.privateData(), TOKEN_BYTES);
+      if (MessageDigest.isEqual(token, handshake.token())) {
+        return id;
+      }
+      strangers++;
+      try (id) {
+        id.reject(NO_DATA);
+      }
+    }
+    throw new IOException(
+        "no connect request of the peer until the deadline, " + strangers + " of strangers");
+  }
+
+  private void expect(CmId id, CmEvent.Type expected, String step) throws IOException {
+    CmEvent event = id.awaitEvent(handshake.remainingNs());
+    if (event == null) {
+      throw new IOException(step + ": no answer of rdma_cm until the deadline");
+    }
+    if (event.type() != expected) {
+      throw new IOException(
+          step + ": expected " + expected + ", got " + event.type() + ", status " + event.status());
+    }
+  }
+
+  private int resolveTimeoutMs() {
+    long leftMs = TimeUnit.NANOSECONDS.toMillis(handshake.remainingNs());
+    return Math.clamp(leftMs, 1, RESOLVE_TIMEOUT_MS);
+  }
+
+  private static CmParameters parameters(byte[] privateData) {
+    return new CmParameters(privateData, 1, 1, RETRY_COUNT, RNR_RETRY_COUNT);
+  }
+
+  /** Gives back what was made unless the set-up was completed. */
+  private static final class Undo implements AutoCloseable {
+    private final ResourceStack stack = new ResourceStack();
+    private boolean kept;
+
+    VerbsEndpoint keep(VerbsEndpoint endpoint) {
+      kept = true;
+      return endpoint;
+    }
+
+    @Override
+    public void close() {
+      if (!kept) {
+        stack.close();
+      }
+    }
+  }
+}

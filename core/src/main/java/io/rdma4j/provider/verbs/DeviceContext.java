@@ -1,0 +1,136 @@
+package io.rdma4j.provider.verbs;
+
+import io.rdma4j.provider.EndpointFailure;
+import io.rdma4j.provider.EndpointFailure.Kind;
+import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.verbs.Access;
+import io.rdma4j.verbs.AsyncEvent;
+import io.rdma4j.verbs.Device;
+import io.rdma4j.verbs.MemoryRegion;
+import io.rdma4j.verbs.ProtectionDomain;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * One opened device with its protection domain, its registrar, and the endpoints that run on it.
+ *
+ * <p>Safe for use by several threads.
+ */
+final class DeviceContext implements MemoryRegistrar, AutoCloseable {
+  private final Device device;
+  private final ProtectionDomain domain;
+  private final Set<VerbsEndpoint> endpoints = ConcurrentHashMap.newKeySet();
+  private final ReentrantLock eventLock = new ReentrantLock();
+
+  /** Takes ownership of the device, also when this fails. */
+  DeviceContext(Device device) {
+    this.device = device;
+    try {
+      domain = device.allocateProtectionDomain();
+    } catch (RuntimeException e) {
+      device.close();
+      throw e;
+    }
+  }
+
+  Device device() {
+    return device;
+  }
+
+  ProtectionDomain domain() {
+    return domain;
+  }
+
+  @Override
+  public String name() {
+    return device.name();
+  }
+
+  @Override
+  public Registration register(long address, long lengthBytes) {
+    return new RegionRegistration(domain.registerMemory(address, lengthBytes, Access.LOCAL_WRITE));
+  }
+
+  private record RegionRegistration(MemoryRegion region) implements Registration {
+    @Override
+    public int lkey() {
+      return region.lkey();
+    }
+
+    @Override
+    public int rkey() {
+      return region.rkey();
+    }
+
+    @Override
+    public void close() {
+      region.close();
+    }
+  }
+
+  void add(VerbsEndpoint endpoint) {
+    endpoints.add(endpoint);
+  }
+
+  void remove(VerbsEndpoint endpoint) {
+    endpoints.remove(endpoint);
+  }
+
+  /** Takes the device's events and hands each to the endpoints it concerns. */
+  void drainEvents() {
+    if (!eventLock.tryLock()) {
+      return;
+    }
+    try {
+      for (AsyncEvent event; (event = device.pollAsyncEvent()) != null; ) {
+        dispatch(event);
+      }
+    } finally {
+      eventLock.unlock();
+    }
+  }
+
+  private void dispatch(AsyncEvent event) {
+    switch (event.type()) {
+      case CQ_ERR -> failSource(event, Kind.DEVICE, "completion queue overrun");
+      case QP_FATAL -> failSource(event, Kind.DEVICE, "queue pair in fatal error");
+      case QP_REQ_ERR -> failSource(event, Kind.PROTOCOL, "the peer sent an invalid request");
+      case QP_ACCESS_ERR ->
+          failSource(event, Kind.PROTOCOL, "the peer asked for memory it has no right to");
+      case PORT_ERR ->
+          endpoints.stream()
+              .filter(endpoint -> endpoint.port() == event.port())
+              .forEach(endpoint -> fail(endpoint, Kind.DEVICE, "port down"));
+      case DEVICE_FATAL ->
+          endpoints.forEach(endpoint -> fail(endpoint, Kind.DEVICE, "device in fatal error"));
+      default -> {
+        // Path migration, address and subnet changes do not end an established connection.
+      }
+    }
+  }
+
+  private void failSource(AsyncEvent event, Kind kind, String what) {
+    for (VerbsEndpoint endpoint : endpoints) {
+      if (endpoint.uses(event.source())) {
+        fail(endpoint, kind, what);
+      }
+    }
+  }
+
+  private static void fail(VerbsEndpoint endpoint, Kind kind, String what) {
+    endpoint.report(new EndpointFailure(kind, what));
+  }
+
+  @Override
+  public void close() {
+    try (device) {
+      domain.close();
+    }
+  }
+
+  @Override
+  public String toString() {
+    return name();
+  }
+}

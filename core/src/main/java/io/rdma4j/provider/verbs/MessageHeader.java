@@ -1,0 +1,73 @@
+package io.rdma4j.provider.verbs;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+
+/**
+ * The 16 bytes in front of every payload, little endian.
+ *
+ * <pre>
+ *   0  payload length   4
+ *   4  credits          2   low bits of the number of data messages whose receive the sender of
+ *                           this header has posted again since the connection was made
+ *   6  kind             1   DATA, CREDIT or GOODBYE; the last two carry no payload
+ *   7  type             1   of the application, 0 unless DATA
+ *   8  correlation id   8   of the application, 0 unless DATA
+ * </pre>
+ */
+final class MessageHeader {
+  static final int BYTES = 16;
+
+  /** A message of the application. */
+  static final byte DATA = 1;
+
+  /** Returns credits, nothing else. */
+  static final byte CREDIT = 2;
+
+  /** The sender closes in good order; nothing follows. */
+  static final byte GOODBYE = 3;
+
+  /** Largest window for which the 16 bits of the credits are unambiguous. */
+  static final int MAX_WINDOW = 1 << 14;
+
+  private static final ValueLayout.OfInt INT =
+      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+  private static final ValueLayout.OfLong LONG =
+      ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+  private MessageHeader() {}
+
+  static void write(
+      MemorySegment memory,
+      long at,
+      int lengthBytes,
+      int credits,
+      byte kind,
+      int type,
+      long correlationId) {
+    memory.set(INT, at, lengthBytes);
+    memory.set(INT, at + 4, (credits & 0xffff) | kind << 16 | type << 24);
+    memory.set(LONG, at + 8, correlationId);
+  }
+
+  static int lengthBytes(MemorySegment memory, long at) {
+    return memory.get(INT, at);
+  }
+
+  static short credits(MemorySegment memory, long at) {
+    return (short) memory.get(INT, at + 4);
+  }
+
+  static byte kind(MemorySegment memory, long at) {
+    return (byte) (memory.get(INT, at + 4) >> 16);
+  }
+
+  static int type(MemorySegment memory, long at) {
+    return memory.get(INT, at + 4) >>> 24;
+  }
+
+  static long correlationId(MemorySegment memory, long at) {
+    return memory.get(LONG, at + 8);
+  }
+}

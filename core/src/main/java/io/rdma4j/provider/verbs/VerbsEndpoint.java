@@ -1,0 +1,482 @@
+package io.rdma4j.provider.verbs;
+
+import io.rdma4j.SendResult;
+import io.rdma4j.VerbsException;
+import io.rdma4j.provider.Endpoint;
+import io.rdma4j.provider.EndpointConfig;
+import io.rdma4j.provider.EndpointFailure;
+import io.rdma4j.provider.EndpointFailure.Kind;
+import io.rdma4j.provider.EndpointListener;
+import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.verbs.CmEvent;
+import io.rdma4j.verbs.CmId;
+import io.rdma4j.verbs.CompletionQueue;
+import io.rdma4j.verbs.Completions;
+import io.rdma4j.verbs.QueuePair;
+import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An endpoint over one queue pair with one completion queue for both directions.
+ *
+ * <p>States, moved by the polling thread only:
+ *
+ * <pre>
+ *  OPEN --trouble, completion error--&gt; DRAINING --all requests back--&gt; ENDED --close--&gt; CLOSED
+ *    \-------------------------------close--------------------------------------------&gt;/
+ * </pre>
+ *
+ * In DRAINING the queue pair is in error and the device hands back every request; the failure is
+ * reported when the last one is in, so that its real cause is known even when flushed requests came
+ * first.
+ */
+final class VerbsEndpoint implements Endpoint {
+  private static final int BATCH = 32;
+
+  /** How long the device may take to hand back what a queue pair in error holds. */
+  private static final long DRAIN_BOUND_NS = 1_000_000_000L;
+
+  /** How long the cause of a flush may take to show up as an event of device or rdma_cm. */
+  private static final long CAUSE_BOUND_NS = 200_000_000L;
+
+  /** How long close waits for the peer's device to take what was sent. */
+  private static final long LINGER_BOUND_NS = 500_000_000L;
+
+  private static final EndpointFailure FLUSHED_WITHOUT_CAUSE =
+      new EndpointFailure(
+          Kind.PEER_LOST, "all requests were flushed, and no event told why: the peer has gone");
+
+  private enum State {
+    OPEN,
+    DRAINING,
+    ENDED,
+    CLOSED
+  }
+
+  private final DeviceContext context;
+  private final CmId id;
+  private final EndpointConfig config;
+  private final CompletionQueue completionQueue;
+  private final QueuePair queuePair;
+  private final SlotMemory slots;
+  private final SendSide sends;
+  private final ReceiveSide receives;
+  private final ResourceStack resources;
+  private final Completions batch;
+  private final Incident incident;
+  private final String description;
+  private final int port;
+  private final AtomicReference<@Nullable EndpointFailure> trouble = new AtomicReference<>();
+  private final Object eventLock = new Object();
+
+  private volatile State state = State.OPEN;
+  private boolean eventsClosed;
+  private int batchCount;
+  private int batchCursor;
+  private long drainStartNs;
+  private boolean queueLost;
+
+  VerbsEndpoint(
+      DeviceContext context,
+      CmId id,
+      String peer,
+      EndpointConfig config,
+      CompletionQueue completionQueue,
+      QueuePair queuePair,
+      SlotMemory slots,
+      SendSide sends,
+      ReceiveSide receives,
+      ResourceStack resources) {
+    this.context = context;
+    this.id = id;
+    this.config = config;
+    this.completionQueue = completionQueue;
+    this.queuePair = queuePair;
+    this.slots = slots;
+    this.sends = sends;
+    this.receives = receives;
+    this.resources = resources;
+    batch = resources.own(new Completions(BATCH));
+    port = id.devicePort();
+    description = "verbs " + context.name() + " port " + port + " to " + peer;
+    incident = new Incident("queue pair " + queuePair.number() + ", " + description);
+  }
+
+  @Override
+  public String description() {
+    return description;
+  }
+
+  @Override
+  public String device() {
+    return context.name();
+  }
+
+  @Override
+  public MemoryRegistrar registrar() {
+    return context;
+  }
+
+  @Override
+  public int maxMessageBytes() {
+    return config.maxMessageBytes();
+  }
+
+  int port() {
+    return port;
+  }
+
+  /** Makes the events of the device reach this endpoint. */
+  void startWatching() {
+    context.add(this);
+  }
+
+  /** Returns whether an event of this object concerns this endpoint. */
+  @SuppressWarnings("ReferenceEquality") // an event names the very object
+  boolean uses(@Nullable AutoCloseable object) {
+    return object == queuePair || object == completionQueue;
+  }
+
+  @Override
+  public long send(
+      int type, long correlationId, MemorySegment source, long offset, int lengthBytes) {
+    checkMessage(type, source, offset, lengthBytes);
+    State now = state;
+    if (now != State.OPEN) {
+      return refusal(now);
+    }
+    try {
+      return sends.sendCopy(type, correlationId, source, offset, lengthBytes);
+    } catch (PostRefusedException | VerbsException e) {
+      return failSend(e);
+    }
+  }
+
+  @Override
+  public long sendRegistered(
+      int type,
+      long correlationId,
+      MemorySegment source,
+      long offset,
+      int lengthBytes,
+      int lkey,
+      long token) {
+    checkMessage(type, source, offset, lengthBytes);
+    if (token < 0 || !source.isNative()) {
+      throw new IllegalArgumentException(
+          "a registered send needs native memory and a token >= 0, not " + token);
+    }
+    State now = state;
+    if (now != State.OPEN) {
+      return refusal(now);
+    }
+    try {
+      return sends.sendRegistered(
+          type, correlationId, source.address() + offset, lengthBytes, lkey, token);
+    } catch (PostRefusedException | VerbsException e) {
+      return failSend(e);
+    }
+  }
+
+  private void checkMessage(int type, MemorySegment source, long offset, int lengthBytes) {
+    if ((type & ~0xff) != 0 || lengthBytes < 0 || lengthBytes > config.maxMessageBytes()) {
+      throw new IllegalArgumentException(
+          String.format(
+              "message of type %d and %d bytes: the type is 0 to 255, the length 0 to %d",
+              type, lengthBytes, config.maxMessageBytes()));
+    }
+    Objects.checkFromIndexSize(offset, lengthBytes, source.byteSize());
+  }
+
+  private static long refusal(State now) {
+    return now == State.CLOSED ? SendResult.CLOSED : SendResult.NOT_CONNECTED;
+  }
+
+  private long failSend(RuntimeException e) {
+    report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+    return SendResult.NOT_CONNECTED;
+  }
+
+  /** Ends the endpoint at its next poll; the first report is the cause. Any thread. */
+  void report(EndpointFailure failure) {
+    trouble.compareAndSet(null, failure);
+  }
+
+  @Override
+  public int poll(EndpointListener listener, int messageLimit) {
+    return switch (state) {
+      case OPEN -> pollOpen(listener, messageLimit);
+      case DRAINING -> drain(listener);
+      case ENDED, CLOSED -> 0;
+    };
+  }
+
+  private int pollOpen(EndpointListener listener, int messageLimit) {
+    int messages = 0;
+    int tokens = 0;
+    try {
+      while (messages < messageLimit && nextCompletion()) {
+        int i = batchCursor++;
+        long wrId = batch.wrId(i);
+        if (batch.status(i) != Completions.SUCCESS) {
+          tokens += onError(i, listener);
+          return messages + tokens + beginDraining(listener);
+        }
+        if (WorkRequestId.isReceive(wrId)) {
+          messages += onReceive(WorkRequestId.slot(wrId), batch.lengthBytes(i), listener);
+        } else {
+          tokens += sends.complete(WorkRequestId.sequence(wrId), listener);
+        }
+        if (state != State.OPEN) {
+          return messages + tokens;
+        }
+      }
+      if (messages == 0) {
+        receives.flush();
+      }
+      sends.returnCredits();
+    } catch (PostRefusedException | VerbsException e) {
+      report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+    }
+    if (trouble.get() != null && batchCursor == batchCount) {
+      tokens += beginDraining(listener);
+    }
+    return messages + tokens;
+  }
+
+  /** Moves to the next completion; false when the queue is empty. */
+  private boolean nextCompletion() {
+    if (batchCursor < batchCount) {
+      return true;
+    }
+    batchCursor = 0;
+    batchCount = 0;
+    batchCount = completionQueue.poll(batch);
+    return batchCount > 0;
+  }
+
+  /** Returns the messages delivered: 1 or 0. */
+  private int onReceive(int slot, int receivedBytes, EndpointListener listener) {
+    receives.taken();
+    MemorySegment memory = slots.memory();
+    long at = slots.receiveOffset(slot);
+    byte kind = MessageHeader.kind(memory, at);
+    int lengthBytes = MessageHeader.lengthBytes(memory, at);
+    if (receivedBytes < MessageHeader.BYTES
+        || lengthBytes != receivedBytes - MessageHeader.BYTES
+        || lengthBytes > (kind == MessageHeader.DATA ? config.maxMessageBytes() : 0)) {
+      return violation(
+          receivedBytes + " bytes received, kind " + kind + ", payload length " + lengthBytes);
+    }
+    return switch (kind) {
+      case MessageHeader.DATA -> onData(slot, memory, at, lengthBytes, listener);
+      case MessageHeader.CREDIT -> onCredit(slot, MessageHeader.credits(memory, at));
+      case MessageHeader.GOODBYE -> onGoodbye();
+      default -> violation("unknown kind " + kind);
+    };
+  }
+
+  private int onData(
+      int slot, MemorySegment memory, long at, int lengthBytes, EndpointListener listener) {
+    short credits = MessageHeader.credits(memory, at);
+    if (!sends.takeCredits(credits, config.window())) {
+      return excessCredits(credits);
+    }
+    try {
+      listener.onMessage(
+          MessageHeader.type(memory, at),
+          MessageHeader.correlationId(memory, at),
+          memory,
+          at + MessageHeader.BYTES,
+          lengthBytes);
+    } finally {
+      if (state == State.OPEN) {
+        receives.recycleData(slot);
+      }
+    }
+    return 1;
+  }
+
+  /** In this order: the peer may send the next credit message once it sees more credits used. */
+  private int onCredit(int slot, short credits) {
+    receives.recycleControl(slot);
+    return sends.takeCredits(credits, config.window()) ? 0 : excessCredits(credits);
+  }
+
+  private int onGoodbye() {
+    report(new EndpointFailure(Kind.PEER_CLOSED, "the peer has closed the connection"));
+    return 0;
+  }
+
+  private int excessCredits(short credits) {
+    return violation("credits up to " + credits + " for messages never sent");
+  }
+
+  private int violation(String what) {
+    report(new EndpointFailure(Kind.PROTOCOL, "the peer broke the protocol: " + what));
+    return 0;
+  }
+
+  /** Notes a failed completion; its request and all sends before it are back. */
+  private int onError(int i, EndpointListener listener) {
+    long wrId = batch.wrId(i);
+    boolean receive = WorkRequestId.isReceive(wrId);
+    incident.note(receive, batch.status(i), batch.vendorError(i));
+    return takeBack(wrId, listener);
+  }
+
+  private int takeBack(long wrId, EndpointListener listener) {
+    if (WorkRequestId.isReceive(wrId)) {
+      receives.taken();
+      return 0;
+    }
+    return sends.complete(WorkRequestId.sequence(wrId), listener);
+  }
+
+  private int beginDraining(EndpointListener listener) {
+    state = State.DRAINING;
+    drainStartNs = System.nanoTime();
+    sends.shut();
+    moveToError();
+    return drain(listener);
+  }
+
+  private void moveToError() {
+    try {
+      queuePair.toError();
+    } catch (VerbsException e) {
+      // Then only destroying it makes the device let go.
+      queueLost = true;
+      report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+    }
+  }
+
+  private int drain(EndpointListener listener) {
+    int tokens = takeBackCompleted(listener);
+    long elapsedNs = System.nanoTime() - drainStartNs;
+    boolean drained = sends.outstanding() == 0 && receives.withDevice() == 0;
+    boolean causeKnown = incident.hasCause() || trouble.get() != null;
+    if (drained && (causeKnown || elapsedNs > CAUSE_BOUND_NS)) {
+      return tokens + end(listener);
+    }
+    if (queueLost || elapsedNs > DRAIN_BOUND_NS) {
+      queuePair.close();
+      return tokens + sends.giveBackAll(listener) + end(listener);
+    }
+    return tokens;
+  }
+
+  /** Takes back all requests that have completed, in whatever way. */
+  private int takeBackCompleted(EndpointListener listener) {
+    int tokens = 0;
+    try {
+      while (!queueLost && nextCompletion()) {
+        int i = batchCursor++;
+        tokens +=
+            batch.status(i) == Completions.SUCCESS
+                ? takeBack(batch.wrId(i), listener)
+                : onError(i, listener);
+      }
+    } catch (VerbsException e) {
+      queueLost = true;
+      report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+    }
+    return tokens;
+  }
+
+  private int end(EndpointListener listener) {
+    state = State.ENDED;
+    EndpointFailure reported = trouble.get();
+    EndpointFailure cause;
+    if (reported != null && (reported.kind() == Kind.PEER_CLOSED || !incident.hasCause())) {
+      cause = incident.withFollowers(reported);
+    } else if (incident.hasCause()) {
+      cause = incident.failure();
+    } else {
+      cause = incident.withFollowers(FLUSHED_WITHOUT_CAUSE);
+    }
+    listener.onFailure(cause);
+    return 1;
+  }
+
+  @Override
+  public void housekeep(long nowNs) {
+    synchronized (eventLock) {
+      if (eventsClosed) {
+        return;
+      }
+      context.drainEvents();
+      for (CmEvent event; (event = id.awaitEvent(0)) != null; ) {
+        onConnectionEvent(event);
+      }
+    }
+  }
+
+  private void onConnectionEvent(CmEvent event) {
+    switch (event.type()) {
+      case DISCONNECTED ->
+          report(new EndpointFailure(Kind.PEER_LOST, "the peer's end was disconnected"));
+      case DEVICE_REMOVAL ->
+          report(new EndpointFailure(Kind.DEVICE, "the device is being removed"));
+      case ADDR_CHANGE ->
+          report(new EndpointFailure(Kind.DEVICE, "the address moved to another device"));
+      default -> {
+        // Time-wait and the like do not concern an established connection.
+      }
+    }
+  }
+
+  @Override
+  public void close(EndpointListener listener) {
+    if (state == State.CLOSED) {
+      return;
+    }
+    boolean orderly = state == State.OPEN && trouble.get() == null;
+    state = State.CLOSED;
+    if (orderly) {
+      sayGoodbye(listener);
+    } else {
+      sends.shut();
+    }
+    moveToError();
+    long startNs = System.nanoTime();
+    while (!queueLost && sends.outstanding() > 0 && within(startNs, DRAIN_BOUND_NS)) {
+      takeBackCompleted(listener);
+    }
+    giveBack();
+    sends.giveBackAll(listener);
+  }
+
+  /** Waits, within bounds, until the peer's device has taken all there is, a goodbye at its end. */
+  private void sayGoodbye(EndpointListener listener) {
+    try {
+      sends.shutWithGoodbye();
+    } catch (PostRefusedException e) {
+      report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+    }
+    long startNs = System.nanoTime();
+    while (!queueLost
+        && sends.outstanding() > 0
+        && !incident.hasCause()
+        && within(startNs, LINGER_BOUND_NS)) {
+      takeBackCompleted(listener);
+      Thread.onSpinWait();
+    }
+  }
+
+  private static boolean within(long startNs, long boundNs) {
+    return System.nanoTime() - startNs < boundNs;
+  }
+
+  private void giveBack() {
+    context.remove(this);
+    synchronized (eventLock) {
+      eventsClosed = true;
+      try (resources) {
+        id.disconnect();
+      }
+    }
+  }
+}

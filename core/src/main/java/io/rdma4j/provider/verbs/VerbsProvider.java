@@ -1,0 +1,159 @@
+package io.rdma4j.provider.verbs;
+
+import io.rdma4j.Availability;
+import io.rdma4j.Rdma4jException;
+import io.rdma4j.provider.Endpoint;
+import io.rdma4j.provider.EndpointConfig;
+import io.rdma4j.provider.Handshake;
+import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.Provider;
+import io.rdma4j.verbs.Device;
+import io.rdma4j.verbs.DeviceInfo;
+import io.rdma4j.verbs.PortAttributes;
+import io.rdma4j.verbs.Verbs;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The provider of messages over RDMA devices.
+ *
+ * <p>It opens every device that can be opened, once, and skips the others with a reason each. The
+ * offer is two bytes:
+ *
+ * <pre>
+ *  0  version     1
+ *  1  transports  1   bit 0 InfiniBand, bit 1 RoCE, bit 2 iWARP
+ * </pre>
+ *
+ * Two ends can try when they have a transport in common; whether there is a path between them shows
+ * in the set-up.
+ */
+public final class VerbsProvider implements Provider {
+  private static final byte VERSION = 1;
+  private static final int INFINIBAND = 1;
+  private static final int ROCE = 1 << 1;
+  private static final int IWARP = 1 << 2;
+
+  private final Verbs verbs;
+  private final Map<String, DeviceContext> contexts = new LinkedHashMap<>();
+  private final List<String> skipped = new ArrayList<>();
+  private final int transports;
+
+  /** Opens the usable devices of a stack. */
+  public VerbsProvider(Verbs verbs) {
+    this.verbs = verbs;
+    int found = 0;
+    for (DeviceInfo info : verbs.devices()) {
+      if (!info.availability().usable()) {
+        skipped.add(info.name() + " (" + info.availability().reason() + ")");
+        continue;
+      }
+      try {
+        found |= open(info);
+      } catch (Rdma4jException e) {
+        skipped.add(info.name() + " (" + e.getMessage() + ")");
+      }
+    }
+    transports = found;
+  }
+
+  /** Opens a device and returns its transports. */
+  private int open(DeviceInfo info) {
+    DeviceContext context = new DeviceContext(verbs.open(info.name()));
+    try {
+      int found = transportsOf(info, context.device());
+      contexts.put(info.name(), context);
+      return found;
+    } catch (RuntimeException e) {
+      context.close();
+      throw e;
+    }
+  }
+
+  private static int transportsOf(DeviceInfo info, Device device) {
+    if (info.transport() == DeviceInfo.Transport.IWARP) {
+      return IWARP;
+    }
+    int found = 0;
+    for (int port = 1; port <= device.attributes().physicalPorts(); port++) {
+      found |=
+          device.port(port).linkLayer() == PortAttributes.LinkLayer.ETHERNET ? ROCE : INFINIBAND;
+    }
+    return found;
+  }
+
+  @Override
+  public String name() {
+    return "verbs";
+  }
+
+  @Override
+  public Availability availability() {
+    String without = skipped.isEmpty() ? "" : "; skipped " + String.join(", ", skipped);
+    if (!contexts.isEmpty()) {
+      return Availability.usable("devices " + String.join(", ", contexts.keySet()) + without);
+    }
+    return Availability.unusable(
+        skipped.isEmpty() ? verbs.availability().reason() : "no device can be used" + without);
+  }
+
+  @Override
+  public List<MemoryRegistrar> registrars() {
+    return List.copyOf(contexts.values());
+  }
+
+  @Override
+  public byte[] offer() {
+    return new byte[] {VERSION, (byte) transports};
+  }
+
+  @Override
+  public Availability judge(byte[] peerOffer) {
+    if (peerOffer.length != 2 || peerOffer[0] != VERSION) {
+      return Availability.unusable("the peer speaks another version of the verbs provider");
+    }
+    if (contexts.isEmpty()) {
+      return availability();
+    }
+    if (peerOffer[1] == 0) {
+      return Availability.unusable("the peer has no usable RDMA device");
+    }
+    if ((peerOffer[1] & transports) == 0) {
+      return Availability.unusable(
+          String.format(
+              "no transport in common: InfiniBand 1, RoCE 2, iWARP 4; here %d, at the peer %d",
+              transports, peerOffer[1]));
+    }
+    return Availability.usable("both ends have RDMA devices of the same transport");
+  }
+
+  @Override
+  public Endpoint initiate(Handshake handshake, EndpointConfig config) throws IOException {
+    return new ConnectionSetup(verbs, this::context, handshake, config).initiate();
+  }
+
+  @Override
+  public Endpoint accept(Handshake handshake, EndpointConfig config) throws IOException {
+    return new ConnectionSetup(verbs, this::context, handshake, config).accept();
+  }
+
+  private DeviceContext context(String deviceName) {
+    DeviceContext context = contexts.get(deviceName);
+    if (context == null) {
+      throw new Rdma4jException(
+          "rdma_cm chose device " + deviceName + ", which is not open; " + availability().reason());
+    }
+    return context;
+  }
+
+  @Override
+  public void close() {
+    try (var stack = new ResourceStack()) {
+      contexts.values().forEach(stack::own);
+    }
+    contexts.clear();
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * Messages over reliable-connected queue pairs, written against the interfaces of {@link
+ * io.rdma4j.verbs} alone.
+ *
+ * <p>Life of a message: {@link io.rdma4j.provider.verbs.VerbsEndpoint#send} puts header and payload
+ * into the next slot of the {@code SendSide} and posts it; the peer's device writes it into the
+ * oldest posted receive slot of its {@code ReceiveSide}; the peer's poll checks the header, hands
+ * the payload to the listener, posts the slot again and owes one credit, which travels back in the
+ * header of the next message or in a credit message of its own.
+ *
+ * <p>Which thread writes what:
+ *
+ * <pre>
+ *  field                      writer                          readers
+ *  SendSide.posted, slots     holder of the send lock         poller, after a completion (acquire)
+ *  SendSide.completed         poller (release)                holder of the send lock (acquire)
+ *  SendSide.creditLimit       poller (release)                holder of the send lock (acquire)
+ *  ReceiveSide.reposted       poller (release)                holder of the send lock (acquire)
+ *  VerbsEndpoint.trouble      any, first one wins             poller
+ * </pre>
+ *
+ * The send lock is held for one post at a time. A sender spins for it; the poller, which needs it
+ * for credit messages only, merely tries and comes back at its next turn.
+ */
+@NullMarked
+package io.rdma4j.provider.verbs;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,80 @@
+package io.rdma4j.testkit.verbs;
+
+import io.rdma4j.Availability;
+import io.rdma4j.verbs.CmId;
+import io.rdma4j.verbs.Device;
+import io.rdma4j.verbs.DeviceInfo;
+import io.rdma4j.verbs.Verbs;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** A verbs stack of scripted devices; the start of every script. */
+public final class ScriptedVerbs implements Verbs {
+  private final Wire wire = new Wire();
+  private final Map<String, ScriptedDevice> devices = new TreeMap<>();
+  private final ScriptedConnectionManager connectionManager =
+      new ScriptedConnectionManager(wire, devices.values());
+
+  /** Adds a device that can be opened, with one active port and no address. */
+  public ScriptedDevice addDevice(String name) {
+    synchronized (wire) {
+      var device = new ScriptedDevice(wire, name);
+      devices.put(name, device);
+      return device;
+    }
+  }
+
+  /** Returns what refuses calls. */
+  public Faults faults() {
+    return wire.faults;
+  }
+
+  /** Returns what was asked and what is alive. */
+  public Ledger ledger() {
+    return wire.ledger;
+  }
+
+  /** Returns the connection manager, to script its events. */
+  public ScriptedConnectionManager connectionManager() {
+    return connectionManager;
+  }
+
+  @Override
+  public Availability availability() {
+    return devices().stream().anyMatch(info -> info.availability().usable())
+        ? Availability.usable("scripted devices " + devices.keySet())
+        : Availability.unusable("no scripted device can be opened");
+  }
+
+  @Override
+  public List<DeviceInfo> devices() {
+    synchronized (wire) {
+      return devices.values().stream().map(ScriptedDevice::info).toList();
+    }
+  }
+
+  @Override
+  public Device open(String deviceName) {
+    synchronized (wire) {
+      ScriptedDevice device = devices.get(deviceName);
+      if (device == null) {
+        throw Faults.failure("ibv_open_device", Errno.ENODEV, "no device " + deviceName);
+      }
+      return device.open();
+    }
+  }
+
+  @Override
+  public CmId createCmId() {
+    synchronized (wire) {
+      wire.faults.enter("rdma_create_id", this);
+      return new ScriptedCmId(wire, connectionManager);
+    }
+  }
+
+  @Override
+  public String toString() {
+    return "scripted verbs " + devices.keySet();
+  }
+}
