@@ -51,7 +51,11 @@ public interface CmId extends AutoCloseable {
   /** Refuses the request this identifier came from. */
   void reject(byte[] privateData);
 
-  /** Disconnects; both sides get an event. Harmless when not connected. */
+  /**
+   * Disconnects, and puts the own queue pair in error, which flushes it. The peer gets DISCONNECTED
+   * and answers with this call too: until then this side gets no event, and on InfiniBand and RoCE
+   * the peer's queue pair stays as it was. Harmless when not connected.
+   */
   void disconnect();
 
   @Override

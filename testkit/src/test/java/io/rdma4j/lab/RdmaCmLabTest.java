@@ -143,8 +143,10 @@ final class RdmaCmLabTest {
         assertState(QueuePairState.RTS, serverEnd);
         client.disconnect();
         await(server, CmEvent.Type.DISCONNECTED);
-        await(client, CmEvent.Type.DISCONNECTED);
         server.disconnect();
+        await(client, CmEvent.Type.DISCONNECTED);
+        assertState(QueuePairState.ERR, clientEnd);
+        assertState(QueuePairState.ERR, serverEnd);
         client.disconnect();
       }
     }

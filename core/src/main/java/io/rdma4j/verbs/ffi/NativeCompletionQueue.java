@@ -27,10 +27,14 @@ final class NativeCompletionQueue extends UsedObject implements CompletionQueue 
     this.ops = device.ops();
     this.channel = channel;
     this.capacity = capacity;
-    device.mapElement(pointer.address(), this);
+  }
+
+  /** Makes it known to what it uses; throws when that has been closed meanwhile. */
+  private void attach() {
     if (channel != null) {
       channel.addUser(this);
     }
+    device.mapElement(address(), this);
   }
 
   @SuppressWarnings("restricted")
@@ -47,7 +51,17 @@ final class NativeCompletionQueue extends UsedObject implements CompletionQueue 
             createCq, frame.errno(), "completion queue of " + entries + " entries on " + device);
       }
       int capacity = cq.reinterpret(CQ_BYTES).get(JAVA_INT, Layouts.CQ_CQE);
-      return new NativeCompletionQueue(device, cq, channel, capacity);
+      NativeCompletionQueue queue = new NativeCompletionQueue(device, cq, channel, capacity);
+      try {
+        queue.attach();
+        return queue;
+      } catch (RuntimeException e) {
+        int errno = queue.destroy();
+        if (errno != 0) {
+          e.addSuppressed(Errno.failure(queue.destroyCall(), errno, queue.toString()));
+        }
+        throw e;
+      }
     }
   }
 

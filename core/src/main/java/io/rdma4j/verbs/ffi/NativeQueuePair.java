@@ -55,13 +55,23 @@ final class NativeQueuePair extends NativeObject implements QueuePair {
     this.calls = calls;
     this.maxInlineBytes = maxInlineBytes;
     number = pointer.reinterpret(QP_BYTES).get(JAVA_INT, Layouts.QP_NUM);
-    device.mapElement(pointer.address(), this);
     uses.add((UsedObject) config.sendQueue());
     uses.add((UsedObject) config.receiveQueue());
     if (config.sharedReceiveQueue() != null) {
       uses.add((UsedObject) config.sharedReceiveQueue());
     }
+  }
+
+  /** Makes it known to what it uses; throws when one of these has been closed meanwhile. */
+  void attach() {
     uses.forEach(used -> used.addUser(this));
+    device.mapElement(address(), this);
+  }
+
+  private void detach() {
+    device.unmapElement(address());
+    uses.forEach(used -> used.removeUser(this));
+    arena.close();
   }
 
   static NativeQueuePair create(NativeProtectionDomain domain, QueuePairConfig config) {
@@ -85,7 +95,7 @@ final class NativeQueuePair extends NativeObject implements QueuePair {
       return list.posted(0, 0);
     }
     int errno = ops.postSend(address(), list.address(), badSend);
-    return list.posted(errno, errno == 0 ? 0 : badRequests.get(ADDRESS, 0).address());
+    return list.posted(errno, errno == 0 ? 0 : BadRequest.take(badRequests, 0, list.address()));
   }
 
   @Override
@@ -94,8 +104,7 @@ final class NativeQueuePair extends NativeObject implements QueuePair {
       return list.posted(0, 0);
     }
     int errno = ops.postReceive(address(), list.address(), badReceive);
-    return list.posted(
-        errno, errno == 0 ? 0 : badRequests.get(ADDRESS, ADDRESS.byteSize()).address());
+    return list.posted(errno, errno == 0 ? 0 : BadRequest.take(badRequests, 1, list.address()));
   }
 
   @Override
@@ -218,9 +227,7 @@ final class NativeQueuePair extends NativeObject implements QueuePair {
       errno = calls.destroy(frame, pointer());
     }
     if (errno == 0) {
-      device.unmapElement(address());
-      uses.forEach(used -> used.removeUser(this));
-      arena.close();
+      detach();
     }
     return errno;
   }

@@ -54,7 +54,7 @@ final class NativeSharedReceiveQueue extends UsedObject implements SharedReceive
       return list.posted(0, 0);
     }
     int errno = ops.postSharedReceive(address(), list.address(), badRequestAddress);
-    return list.posted(errno, errno == 0 ? 0 : badRequest.get(ADDRESS, 0).address());
+    return list.posted(errno, errno == 0 ? 0 : BadRequest.take(badRequest, 0, list.address()));
   }
 
   @Override

@@ -41,7 +41,17 @@ final class QueuePairCreation {
         }
       }
       int maxInlineBytes = init.get(JAVA_INT, Layouts.QP_INIT_ATTR_MAX_INLINE_DATA);
-      return new NativeQueuePair(domain, made, calls, config, maxInlineBytes);
+      NativeQueuePair queuePair = new NativeQueuePair(domain, made, calls, config, maxInlineBytes);
+      try {
+        queuePair.attach();
+        return queuePair;
+      } catch (RuntimeException e) {
+        int errno = queuePair.destroy();
+        if (errno != 0) {
+          e.addSuppressed(Errno.failure(calls.destroyCall(), errno, queuePair.toString()));
+        }
+        throw e;
+      }
     }
   }
 

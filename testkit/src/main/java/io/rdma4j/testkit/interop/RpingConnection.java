@@ -1,6 +1,7 @@
 package io.rdma4j.testkit.interop;
 
 import io.rdma4j.verbs.Access;
+import io.rdma4j.verbs.CmEvent;
 import io.rdma4j.verbs.CmId;
 import io.rdma4j.verbs.CmParameters;
 import io.rdma4j.verbs.CompletionChannel;
@@ -41,6 +42,9 @@ final class RpingConnection implements AutoCloseable {
   /** Largest ping (rping -S). */
   static final int MAX_DATA_BYTES = 64 * 1024;
 
+  /** How often a wait for a completion looks for the peer's disconnect. */
+  private static final long EVENT_CHECK_NS = 50_000_000;
+
   private static final int RECEIVES = 2;
   private static final int ADVERTISEMENT_BYTES = 16;
   private static final long SEND_AT = MAX_DATA_BYTES;
@@ -66,13 +70,16 @@ final class RpingConnection implements AutoCloseable {
   private final CompletionQueue completionQueue;
   private final MemoryRegion region;
   private final QueuePair queuePair;
+  private final CmId id;
   private boolean flushed;
+  private boolean disconnected;
 
   /** Memory that the peer offers. */
   record Advertisement(long address, int rkey, int size) {}
 
   /** Makes everything on the device that the identifier is bound to, and posts the receives. */
   RpingConnection(CmId id) {
+    this.id = id;
     Device device = id.device();
     domain = device.allocateProtectionDomain();
     channel = device.createCompletionChannel();
@@ -182,7 +189,9 @@ final class RpingConnection implements AutoCloseable {
       if (leftNs <= 0) {
         throw new IllegalStateException("no completion before the deadline on " + queuePair);
       }
-      channel.await(leftNs);
+      if (!channel.await(Math.min(leftNs, EVENT_CHECK_NS)) && !disconnected) {
+        answerDisconnect(0);
+      }
     }
     long wrId = batch.wrId(0);
     int status = batch.status(0);
@@ -199,6 +208,30 @@ final class RpingConnection implements AutoCloseable {
       arrived.add(wrId);
     }
     return wrId;
+  }
+
+  /** Waits for the end of the connection, which the peer has asked for. */
+  void awaitDisconnect(long timeoutNs) {
+    if (!disconnected && !answerDisconnect(timeoutNs)) {
+      throw new IllegalStateException("no DISCONNECTED within " + timeoutNs + " ns on " + id);
+    }
+  }
+
+  /**
+   * Answers the peer's disconnect. Until then an InfiniBand queue pair stays as it is and flushes
+   * nothing.
+   */
+  private boolean answerDisconnect(long timeoutNs) {
+    CmEvent event = id.awaitEvent(timeoutNs);
+    if (event == null) {
+      return false;
+    }
+    if (event.type() != CmEvent.Type.DISCONNECTED) {
+      throw new IllegalStateException(event.type() + " on " + id);
+    }
+    disconnected = true;
+    id.disconnect();
+    return true;
   }
 
   @Override

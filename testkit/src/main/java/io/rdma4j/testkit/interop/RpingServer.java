@@ -52,7 +52,7 @@ public final class RpingServer implements AutoCloseable {
       while (ping(connection)) {
         pings++;
       }
-      RpingEvents.await(id, CmEvent.Type.DISCONNECTED, timeoutNs);
+      connection.awaitDisconnect(timeoutNs);
       return pings;
     }
   }
