@@ -1,6 +1,7 @@
 package io.rdma4j.provider.verbs;
 
 import io.rdma4j.Rdma4jException;
+import io.rdma4j.VerbsException;
 import io.rdma4j.provider.EndpointConfig;
 import io.rdma4j.provider.Handshake;
 import io.rdma4j.verbs.CmEvent;
@@ -37,6 +38,8 @@ final class ConnectionSetup {
   private static final int TOKEN_BYTES = 16;
   private static final int RESOLVE_TIMEOUT_MS = 2000;
   private static final int BACKLOG = 8;
+  private static final int EADDRINUSE = 98;
+  private static final int PORT_ATTEMPTS = 8;
   private static final byte[] NO_DATA = new byte[0];
 
   /** The transport retries of a lost packet: the most there is. */
@@ -49,6 +52,7 @@ final class ConnectionSetup {
   private final Function<String, DeviceContext> contexts;
   private final Handshake handshake;
   private final EndpointConfig config;
+  private boolean readySent;
 
   /**
    * Prepares a set-up.
@@ -67,38 +71,80 @@ final class ConnectionSetup {
   }
 
   VerbsEndpoint initiate() throws IOException {
+    int port = StepMessage.expect(handshake, StepMessage.LISTENING, config);
+    var target = new InetSocketAddress(handshake.peerAddress().getAddress(), port);
+    return withFreePort(() -> connect(target));
+  }
+
+  VerbsEndpoint accept() throws IOException {
+    try (CmId listener = withFreePort(this::listen)) {
+      StepMessage.send(handshake, StepMessage.LISTENING, listener.localAddress().getPort(), config);
+      StepMessage.expect(handshake, StepMessage.READY, config);
+      return acceptFrom(listener);
+    } catch (Rdma4jException e) {
+      throw new IOException(e.getMessage(), e);
+    }
+  }
+
+  /** A step that takes a local port chosen by rdma_cm. */
+  private interface Step<T> {
+    T run() throws IOException;
+  }
+
+  /**
+   * Runs a step again while its port turns out to be taken. On iWARP a port of rdma_cm is a TCP
+   * port as well, and rdma_cm does not know which of those other sockets hold.
+   */
+  private static <T> T withFreePort(Step<T> step) throws IOException {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return step.run();
+      } catch (VerbsException e) {
+        if (e.errno() != EADDRINUSE || attempt == PORT_ATTEMPTS) {
+          throw new IOException(e.getMessage(), e);
+        }
+      } catch (Rdma4jException | PostRefusedException e) {
+        throw new IOException(e.getMessage(), e);
+      }
+    }
+  }
+
+  private VerbsEndpoint connect(InetSocketAddress target) throws IOException {
     try (var undo = new Undo()) {
-      int port = StepMessage.expect(handshake, StepMessage.LISTENING, config);
       CmId id = undo.stack.own(verbs.createCmId());
-      var target = new InetSocketAddress(handshake.peerAddress().getAddress(), port);
       var source = new InetSocketAddress(handshake.localAddress().getAddress(), 0);
       id.resolveAddress(source, target, resolveTimeoutMs());
       expect(id, CmEvent.Type.ADDR_RESOLVED, "resolving " + target);
       id.resolveRoute(resolveTimeoutMs());
       expect(id, CmEvent.Type.ROUTE_RESOLVED, "resolving the route to " + target);
       VerbsEndpoint endpoint = open(id, undo.stack);
-      StepMessage.send(handshake, StepMessage.READY, 0, config);
+      if (!readySent) {
+        StepMessage.send(handshake, StepMessage.READY, 0, config);
+        readySent = true;
+      }
       id.connect(parameters(handshake.token()));
       expect(id, CmEvent.Type.ESTABLISHED, "connecting to " + target);
       return undo.keep(finish(endpoint));
-    } catch (Rdma4jException | PostRefusedException e) {
-      throw new IOException(e.getMessage(), e);
     }
   }
 
-  VerbsEndpoint accept() throws IOException {
-    try (var undo = new Undo();
-        CmId listener = verbs.createCmId()) {
+  private CmId listen() {
+    try (var undo = new Undo()) {
+      CmId listener = undo.stack.own(verbs.createCmId());
       listener.bind(new InetSocketAddress(handshake.localAddress().getAddress(), 0));
       listener.listen(BACKLOG);
-      StepMessage.send(handshake, StepMessage.LISTENING, listener.localAddress().getPort(), config);
-      StepMessage.expect(handshake, StepMessage.READY, config);
+      return undo.keep(listener);
+    }
+  }
+
+  private VerbsEndpoint acceptFrom(CmId listener) throws IOException {
+    try (var undo = new Undo()) {
       CmId id = undo.stack.own(awaitRequest(listener));
       VerbsEndpoint endpoint = open(id, undo.stack);
       id.accept(parameters(NO_DATA));
       expect(id, CmEvent.Type.ESTABLISHED, "accepting");
       return undo.keep(finish(endpoint));
-    } catch (Rdma4jException | PostRefusedException e) {
+    } catch (PostRefusedException e) {
       throw new IOException(e.getMessage(), e);
     }
   }
@@ -163,9 +209,9 @@ final class ConnectionSetup {
     private final ResourceStack stack = new ResourceStack();
     private boolean kept;
 
-    VerbsEndpoint keep(VerbsEndpoint endpoint) {
+    <T> T keep(T completed) {
       kept = true;
-      return endpoint;
+      return completed;
     }
 
     @Override

@@ -134,6 +134,7 @@ final class SendSide implements AutoCloseable {
 
   /** Returns the credits owed in a message of their own when half a window is owed. */
   void returnCredits() {
+    // creditsTold may be an old value here, which is too low; it is read again under the lock.
     if (receives.reposted() - creditsTold < creditThreshold || !tryLock()) {
       return;
     }

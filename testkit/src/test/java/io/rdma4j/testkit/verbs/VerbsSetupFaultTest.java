@@ -38,7 +38,7 @@ final class VerbsSetupFaultTest {
     "rdma_create_id, 1, 5",
     "rdma_create_id, 2, 5",
     "rdma_bind_addr, 1, 19",
-    "rdma_listen, 1, 98",
+    "rdma_listen, 1, 22",
     "rdma_resolve_addr, 1, 19",
     "rdma_resolve_route, 1, 110",
     "ibv_reg_mr, 1, 12",
@@ -62,6 +62,24 @@ final class VerbsSetupFaultTest {
       assertOnlyDevicesLeft(link);
       link.verbs.faults().clear();
       link.connect().close();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"rdma_bind_addr", "rdma_listen", "rdma_connect"})
+  void aPortThatIsTakenIsTriedAgainWithAnother(String call) throws IOException {
+    try (var link = new ScriptedLink(1000, 16)) {
+      link.verbs.faults().refuseNth(call, 1, Errno.EADDRINUSE);
+      link.verbs.faults().refuseNth(call, 2, Errno.EADDRINUSE);
+      link.connect().close();
+      assertEquals(3, link.verbs.faults().callsMade(call));
+      assertOnlyDevicesLeft(link);
+      link.verbs.faults().refuseAlways(call, Errno.EADDRINUSE);
+      IOException failure =
+          assertThrows(IOException.class, () -> link.connect(link.initiator()::initiate, SOON));
+      assertTrue(reasons(failure).contains(call), reasons(failure));
+      assertEquals(3 + 8, link.verbs.faults().callsMade(call), "not for ever");
+      assertOnlyDevicesLeft(link);
     }
   }
 
