@@ -7,11 +7,12 @@ import java.lang.foreign.MemorySegment;
  * Native memory that one thread uses without any atomic operation, and that other threads can take
  * away from it.
  *
- * <p>The owner goes through {@link #view}. {@link #revoke} closes the view's shared arena, and the
- * platform promises that this happens atomically with regard to every access: an access has either
- * taken effect before the close, or it fails with {@link IllegalStateException}. So an owner whose
- * every operation ends with the store that makes it count needs no lock, and pays for revocation
- * only when it happens: a handshake with all threads, some tens of microseconds.
+ * <p>The owner goes through {@link #view}. {@link #revoke} closes the view's shared arena: once it
+ * returns, no access through the view is under way and none will follow. An access that fails with
+ * {@link IllegalStateException} may still have taken effect before the close, since the failure can
+ * strike between its store and its return; the memory then shows it. So an owner whose every
+ * operation ends with one store that makes it count needs no lock, and pays for revocation only
+ * when it happens: a handshake with all threads, some tens of microseconds.
  *
  * <p>{@link #view} and {@link #renew} belong to the owner; the others are for any thread. Revoking
  * and renewing are serialised by the caller.

@@ -9,7 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -22,6 +24,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(120)
 class PoolConcurrencyTest {
@@ -100,7 +104,7 @@ class PoolConcurrencyTest {
                 RegisteredBuffer lease = pool.newLease();
                 for (int i = 0; i < blocks; i++) {
                   pool.allocate(8192, lease);
-                  handles.put(lease.detach());
+                  assertTrue(handles.offer(lease.detach(), 60, TimeUnit.SECONDS));
                 }
                 return null;
               });
@@ -108,18 +112,19 @@ class PoolConcurrencyTest {
           threads.submit(
               () -> {
                 for (int i = 0; i < blocks; i++) {
-                  pool.release(handles.take());
+                  Long handle = handles.poll(60, TimeUnit.SECONDS);
+                  pool.release(Objects.requireNonNull(handle, "the producer stopped"));
                 }
                 return null;
               });
-      producer.get();
       consumer.get();
+      producer.get();
       int mostBlocks = (outstanding + 2 * 64 + 63) / 64 * 64 + 64;
       PoolStatistics.SizeClass only = onlyClass(pool);
       assertTrue(only.registeredBlocks() <= mostBlocks, only.toString());
       assertEquals(blocks, only.allocations());
-      // Surplus came back in batches, not block by block.
-      assertTrue(only.sharedHits() <= blocks / 8, only.toString());
+      // Surplus comes back in batches, not block by block; they shrink while blocks are scarce.
+      assertTrue(only.sharedHits() <= blocks / 4, only.toString());
       assertDrained(pool);
     }
   }
@@ -158,6 +163,44 @@ class PoolConcurrencyTest {
       assertEquals(rounds, one.get() + two.get());
       assertEquals(rounds, succeeded.get());
       assertEquals(rounds, pool.statistics().refusedReleases());
+      assertDrained(pool);
+    }
+  }
+
+  /** As many blocks as all threads may hold together: no allocation may ever be refused. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2, 8})
+  void neverExhaustedWhileABlockIsFree(int maxCached) throws Exception {
+    int users = 4;
+    int each = 4;
+    PoolConfig.Builder config =
+        oneClass(4096, users * each).maxBytes(4096L * users * each).maxCached(maxCached);
+    try (RegisteredBufferPool pool = plain(config);
+        ExecutorService platform = Executors.newFixedThreadPool(users);
+        ExecutorService virtual = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Future<?>> runs = new ArrayList<>();
+      for (int t = 0; t < users; t++) {
+        runs.add(
+            (t == 0 ? virtual : platform)
+                .submit(
+                    () -> {
+                      RegisteredBuffer[] leases = new RegisteredBuffer[each];
+                      Arrays.setAll(leases, i -> pool.newLease());
+                      for (int round = 0; round < 5_000; round++) {
+                        for (RegisteredBuffer lease : leases) {
+                          pool.allocate(1, lease);
+                        }
+                        for (RegisteredBuffer lease : leases) {
+                          lease.release();
+                        }
+                      }
+                    }));
+      }
+      for (Future<?> run : runs) {
+        run.get();
+      }
+      assertEquals(0, pool.statistics().exhausted());
+      assertEquals(1, onlyClass(pool).slabs());
       assertDrained(pool);
     }
   }

@@ -114,7 +114,7 @@ public final class BlockPool {
     return block == NONE ? takeSlow(sizeClass, stripe) : block;
   }
 
-  // Yields only while another thread is between two stores of a batch's transfer.
+  // Yields only when blocks moved during the search, so that those who move them get on.
   @SuppressWarnings("ThreadPriorityCheck")
   private int takeSlow(int sizeClass, BlockCache cache) {
     SizeClassPool pool = classes[sizeClass];
@@ -134,10 +134,11 @@ public final class BlockPool {
       }
       long grown = pool.growth().completed();
       long mark = pool.mark();
+      long movement = caches.movement(sizeClass);
       if (caches.stealAll(pool)) {
         continue;
       }
-      if (!pool.isEmptySince(mark)) {
+      if (!pool.isEmptySince(mark) || caches.movement(sizeClass) != movement) {
         Thread.yield();
         continue;
       }

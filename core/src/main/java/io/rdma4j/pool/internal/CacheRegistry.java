@@ -84,6 +84,22 @@ final class CacheRegistry {
     return threadCaches.length;
   }
 
+  /**
+   * Returns a sum that every pop and push of a class makes greater. A search that found all caches
+   * empty between two equal sums did so at one instant, not one cache after the other while a block
+   * went from the unsearched to the searched.
+   */
+  long movement(int sizeClass) {
+    long sum = 0;
+    for (ThreadCache cache : threadCaches) {
+      sum += cache.word(sizeClass);
+    }
+    for (StripeCache stripe : stripes) {
+      sum += stripe.word(sizeClass);
+    }
+    return sum;
+  }
+
   /** Takes a class's blocks back from whoever keeps some; false if nobody did. */
   boolean stealAll(SizeClassPool pool) {
     boolean found = false;

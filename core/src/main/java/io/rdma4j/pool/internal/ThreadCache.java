@@ -11,8 +11,9 @@ import java.lang.ref.WeakReference;
  * The cache of one platform thread, used by it without any atomic operation.
  *
  * <p>The stacks lie in memory that can be revoked. A pop or push ends with the store of the word,
- * so when another thread takes the blocks away, an operation has either happened before or fails as
- * a whole; the owner then goes through the slow path, which opens the cache again.
+ * so when another thread takes the blocks away, an operation has either happened before or not at
+ * all; which of the two, the word that the other thread finds tells. The owner then goes through
+ * the slow path, which opens the cache again.
  *
  * <pre>
  *  per class:  +0 word (count and pops) | +8 block (coldest) | +12 block | ...
@@ -21,11 +22,15 @@ import java.lang.ref.WeakReference;
  * <p>Everything but pop, push and glances at counts runs under this object's monitor.
  */
 public final class ThreadCache extends BlockCache {
+  /** No word has this value: fewer pops fit into it. */
+  private static final long NO_WORD = -1;
+
   private final WeakReference<Thread> owner;
   private final long ownerId;
   private final RevocableMemory memory;
   private final int capacity;
   private final long strideBytes;
+  private final long[] wordsAtRevocation;
   private MemorySegment view;
   private boolean shut;
 
@@ -36,6 +41,7 @@ public final class ThreadCache extends BlockCache {
     this.capacity = capacity;
     this.strideBytes = slot(0, capacity + 1) & -Long.BYTES;
     this.memory = new RevocableMemory(strideBytes * classes);
+    this.wordsAtRevocation = new long[classes];
     this.view = memory.view();
   }
 
@@ -58,6 +64,8 @@ public final class ThreadCache extends BlockCache {
 
   @Override
   int pop(int sizeClass) {
+    int block = NONE;
+    long after = NO_WORD;
     try {
       MemorySegment view = this.view;
       long base = sizeClass * strideBytes;
@@ -66,17 +74,18 @@ public final class ThreadCache extends BlockCache {
       if (count == 0) {
         return NONE;
       }
-      int block = view.get(JAVA_INT, slot(base, count - 1));
-      view.set(JAVA_LONG, base, word + POP);
+      block = view.get(JAVA_INT, slot(base, count - 1));
+      after = word + POP;
+      view.set(JAVA_LONG, base, after);
       return block;
     } catch (IllegalStateException e) {
-      checkRevoked(e);
-      return NONE;
+      return tookEffect(sizeClass, after, e) ? block : NONE;
     }
   }
 
   @Override
   boolean push(int sizeClass, int block, int limit) {
+    long after = NO_WORD;
     try {
       MemorySegment view = this.view;
       long base = sizeClass * strideBytes;
@@ -86,17 +95,35 @@ public final class ThreadCache extends BlockCache {
         return false;
       }
       view.set(JAVA_INT, slot(base, count), block);
-      view.set(JAVA_LONG, base, word + PUSH);
+      after = word + PUSH;
+      view.set(JAVA_LONG, base, after);
       return true;
     } catch (IllegalStateException e) {
-      checkRevoked(e);
-      return false;
+      return tookEffect(sizeClass, after, e);
     }
   }
 
-  private void checkRevoked(IllegalStateException e) {
+  /**
+   * Settles an operation that the revocation interrupted. The failure may strike after the last
+   * store, so what counts is the word that the revoking thread found.
+   *
+   * @param after the word that the operation meant to leave
+   */
+  private synchronized boolean tookEffect(int sizeClass, long after, IllegalStateException e) {
     if (view.scope().isAlive()) {
       throw e;
+    }
+    return wordsAtRevocation[sizeClass] == after;
+  }
+
+  /** Takes the owner's access away, if it has any, and keeps what it left. */
+  private void revoke() {
+    if (memory.isRevoked()) {
+      return;
+    }
+    memory.revoke();
+    for (int c = 0; c < wordsAtRevocation.length; c++) {
+      wordsAtRevocation[c] = word(c);
     }
   }
 
@@ -149,7 +176,7 @@ public final class ThreadCache extends BlockCache {
     if (count(sizeClass) == 0 || shut) {
       return NONE;
     }
-    memory.revoke();
+    revoke();
     return drain(sizeClass, links, true);
   }
 
@@ -184,6 +211,6 @@ public final class ThreadCache extends BlockCache {
   @Override
   synchronized void shut() {
     shut = true;
-    memory.revoke();
+    revoke();
   }
 }
