@@ -7,6 +7,9 @@ module io.rdma4j.core {
   requires static org.jspecify;
 
   exports io.rdma4j;
+  exports io.rdma4j.host;
   exports io.rdma4j.verbs;
+  exports io.rdma4j.pool;
   exports io.rdma4j.provider;
+  exports io.rdma4j.transport;
 }

@@ -1,4 +1,4 @@
-/** Clocks and other building blocks of threads that work in duty cycles. */
+/** Small building blocks of agents: idle strategies and clocks. */
 @NullMarked
 package io.rdma4j.concurrent;
 

@@ -231,7 +231,7 @@ public abstract class ProviderContract {
         assertInTime(startNs, () -> "message " + check.received + " of " + count);
       }
     }
-    pollUntil(connected.acceptor(), check, () -> check.received == count);
+    pollBothUntil(connected, senderInbox, check, () -> check.received == count);
     assertEquals(List.of(), senderInbox.failures());
   }
 

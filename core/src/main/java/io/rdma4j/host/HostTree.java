@@ -1,0 +1,198 @@
+package io.rdma4j.host;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
+import java.nio.file.FileSystemLoopException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The folder below which {@code /sys}, {@code /proc}, {@code /dev} and {@code /etc} are read: the
+ * running machine, or a tree copied from another one.
+ *
+ * <p>Symbolic links are followed as if the folder were the root of the file system: an absolute
+ * link starts again at the folder and {@code ..} stops there, so a copied tree can never answer
+ * with files of the machine that reads it. Only regular files are opened; a copied device node
+ * would otherwise open the device of this machine, and a copied pipe would block.
+ *
+ * <p>Immutable and safe for use by several threads; every call reads anew.
+ */
+final class HostTree {
+  /** Links in one path before it counts as a loop; the kernel's own bound. */
+  private static final int MAX_LINKS = 40;
+
+  /** More than any file of these trees holds; guards against a mistaken huge file. */
+  private static final int MAX_FILE_BYTES = 1 << 20;
+
+  private static final Pattern DIGITS = Pattern.compile("\\d+");
+
+  private final Path base;
+
+  private HostTree(Path base) {
+    this.base = base;
+  }
+
+  /**
+   * Returns the root at {@code base}.
+   *
+   * @throws IOException when {@code base} does not exist or is not a directory
+   */
+  static HostTree at(Path base) throws IOException {
+    Path real = base.toRealPath();
+    if (!Files.isDirectory(real)) {
+      throw new NotDirectoryException(base.toString());
+    }
+    return new HostTree(real);
+  }
+
+  /** Whether this is the file system of the running machine and not a copied tree. */
+  boolean isLive() {
+    return base.equals(base.getRoot());
+  }
+
+  /**
+   * Returns the text of a file without surrounding white space, or null when there is no such file.
+   *
+   * @param path absolute path as on the machine described, for example {@code
+   *     /sys/class/infiniband}
+   * @throws IOException when the file is there but cannot be read
+   */
+  @Nullable String read(String path) throws IOException {
+    Path file = locate(path);
+    if (file == null) {
+      return null;
+    }
+    if (!attributes(file).isRegularFile()) {
+      throw new FileSystemException(path, null, "not a regular file");
+    }
+    try (InputStream in = Files.newInputStream(file)) {
+      byte[] bytes = in.readNBytes(MAX_FILE_BYTES + 1);
+      if (bytes.length > MAX_FILE_BYTES) {
+        throw new FileSystemException(path, null, "larger than " + MAX_FILE_BYTES + " bytes");
+      }
+      return new String(bytes, StandardCharsets.UTF_8).strip();
+    }
+  }
+
+  /**
+   * Returns the names in a directory, {@code mlx5_2} before {@code mlx5_10}, or null when there is
+   * no such directory.
+   *
+   * @throws IOException when the directory is there but cannot be listed
+   */
+  @Nullable List<String> list(String path) throws IOException {
+    Path directory = locate(path);
+    if (directory == null) {
+      return null;
+    }
+    List<String> names = new ArrayList<>();
+    try (var entries = Files.newDirectoryStream(directory)) {
+      for (Path entry : entries) {
+        names.add(String.valueOf(entry.getFileName()));
+      }
+    }
+    names.sort(Comparator.comparing(HostTree::naturalKey));
+    return names;
+  }
+
+  /**
+   * Returns where {@code path} leads once every link is followed, as a path inside this root, or
+   * null when it leads nowhere. The path returned is absolute on the machine described.
+   *
+   * @throws IOException when a directory on the way may not be searched, or links form a loop
+   */
+  @Nullable String resolve(String path) throws IOException {
+    Path found = locate(path);
+    return found == null ? null : "/" + base.relativize(found);
+  }
+
+  private @Nullable Path locate(String path) throws IOException {
+    Deque<String> todo = new ArrayDeque<>();
+    push(todo, Path.of(path));
+    Path at = base;
+    int links = 0;
+    while (!todo.isEmpty()) {
+      String name = todo.pop();
+      if (name.equals("..")) {
+        at = parentInside(at);
+        continue;
+      }
+      Path next = at.resolve(name);
+      BasicFileAttributes found = attributesIfThere(at, next);
+      if (found == null) {
+        return null;
+      }
+      if (!found.isSymbolicLink()) {
+        at = next;
+        continue;
+      }
+      if (++links > MAX_LINKS) {
+        throw new FileSystemLoopException(path);
+      }
+      Path target = Files.readSymbolicLink(next);
+      if (target.isAbsolute()) {
+        at = base;
+      }
+      push(todo, target);
+    }
+    return at;
+  }
+
+  /** Pads runs of digits, so that comparing the keys compares numbers by their value. */
+  private static String naturalKey(String name) {
+    return DIGITS
+        .matcher(name)
+        .replaceAll(run -> "0".repeat(Math.max(0, 20 - run.group().length())) + run.group());
+  }
+
+  private static void push(Deque<String> todo, Path path) {
+    for (int i = path.getNameCount() - 1; i >= 0; i--) {
+      String name = path.getName(i).toString();
+      if (!name.isEmpty() && !name.equals(".")) {
+        todo.push(name);
+      }
+    }
+  }
+
+  private Path parentInside(Path at) {
+    Path parent = at.getParent();
+    return at.equals(base) || parent == null ? base : parent;
+  }
+
+  private static @Nullable BasicFileAttributes attributesIfThere(Path parent, Path path)
+      throws IOException {
+    try {
+      return attributes(path);
+    } catch (NoSuchFileException absent) {
+      return null;
+    } catch (FileSystemException e) {
+      // ENOTDIR has no exception type of its own: a file where a directory was expected.
+      if (!Files.isDirectory(parent)) {
+        return null;
+      }
+      throw e;
+    }
+  }
+
+  private static BasicFileAttributes attributes(Path path) throws IOException {
+    return Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+  }
+
+  @Override
+  public String toString() {
+    return base.toString();
+  }
+}

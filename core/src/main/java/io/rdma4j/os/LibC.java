@@ -1,0 +1,193 @@
+package io.rdma4j.os;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.VarHandle;
+
+/**
+ * The C library calls of this package. Each returns the call's result, or {@code -errno} when the
+ * call failed; none throws for a failed call.
+ *
+ * <p>Constants are those of Linux on x86-64 and aarch64, which agree on all of them.
+ */
+final class LibC {
+  static final int PROT_READ_WRITE = 0x1 | 0x2;
+  static final int MAP_SHARED = 0x01;
+  static final int MAP_PRIVATE = 0x02;
+  static final int MAP_ANONYMOUS = 0x20;
+  static final int MADV_DONTFORK = 10;
+  static final int MADV_HUGEPAGE = 14;
+  static final int MADV_POPULATE_WRITE = 23;
+  static final int MFD_CLOEXEC = 0x1;
+  private static final int SC_PAGESIZE = 30;
+  private static final int RLIMIT_MEMLOCK = 8;
+  private static final int NO_DESCRIPTOR = -1;
+
+  private static final Linker LINKER = Linker.nativeLinker();
+  private static final Linker.Option ERRNO_CAPTURE = Linker.Option.captureCallState("errno");
+  private static final MemoryLayout CALL_STATE = Linker.Option.captureStateLayout();
+  private static final VarHandle ERRNO =
+      CALL_STATE.varHandle(MemoryLayout.PathElement.groupElement("errno"));
+
+  private static final MethodHandle MMAP =
+      handle(
+          "mmap",
+          FunctionDescriptor.of(
+              JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG));
+  private static final MethodHandle MUNMAP =
+      handle("munmap", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG));
+  private static final MethodHandle MADVISE =
+      handle("madvise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT));
+  private static final MethodHandle MEMFD_CREATE =
+      handle("memfd_create", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
+  private static final MethodHandle FTRUNCATE =
+      handle("ftruncate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_LONG));
+  private static final MethodHandle FALLOCATE =
+      handle(
+          "fallocate", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_LONG));
+  private static final MethodHandle CLOSE =
+      handle("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+  private static final MethodHandle SYSCONF =
+      handle("sysconf", FunctionDescriptor.of(JAVA_LONG, JAVA_INT));
+  private static final MethodHandle GETRLIMIT =
+      handle("getrlimit", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS));
+
+  private LibC() {}
+
+  @SuppressWarnings("restricted")
+  private static MethodHandle handle(String name, FunctionDescriptor descriptor) {
+    MemorySegment symbol =
+        LINKER
+            .defaultLookup()
+            .find(name)
+            .orElseThrow(
+                () ->
+                    new UnsupportedOperationException(
+                        "the C library has no " + name + "; glibc 2.27 or later is needed"));
+    return LINKER.downcallHandle(symbol, descriptor, ERRNO_CAPTURE);
+  }
+
+  /** Maps new anonymous private memory; the address, or {@code -errno}. */
+  static long mmapAnonymous(long lengthBytes) {
+    return mmap(lengthBytes, MAP_PRIVATE | MAP_ANONYMOUS, NO_DESCRIPTOR);
+  }
+
+  /** Maps a file from its start, shared; the address, or {@code -errno}. */
+  static long mmapShared(long lengthBytes, int descriptor) {
+    return mmap(lengthBytes, MAP_SHARED, descriptor);
+  }
+
+  private static long mmap(long lengthBytes, int flags, int descriptor) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      long address =
+          (long) MMAP.invokeExact(state, 0L, lengthBytes, PROT_READ_WRITE, flags, descriptor, 0L);
+      return address == -1 ? -errno(state) : address;
+    } catch (Throwable e) {
+      throw unexpected("mmap", e);
+    }
+  }
+
+  static int munmap(long address, long lengthBytes) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      int result = (int) MUNMAP.invokeExact(state, address, lengthBytes);
+      return result < 0 ? -errno(state) : result;
+    } catch (Throwable e) {
+      throw unexpected("munmap", e);
+    }
+  }
+
+  static int madvise(long address, long lengthBytes, int advice) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      int result = (int) MADVISE.invokeExact(state, address, lengthBytes, advice);
+      return result < 0 ? -errno(state) : result;
+    } catch (Throwable e) {
+      throw unexpected("madvise", e);
+    }
+  }
+
+  static int memfdCreate(String name) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      int result = (int) MEMFD_CREATE.invokeExact(state, arena.allocateFrom(name), MFD_CLOEXEC);
+      return result < 0 ? -errno(state) : result;
+    } catch (Throwable e) {
+      throw unexpected("memfd_create", e);
+    }
+  }
+
+  static int ftruncate(int descriptor, long lengthBytes) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      int result = (int) FTRUNCATE.invokeExact(state, descriptor, lengthBytes);
+      return result < 0 ? -errno(state) : result;
+    } catch (Throwable e) {
+      throw unexpected("ftruncate", e);
+    }
+  }
+
+  static int fallocate(int descriptor, long lengthBytes) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      int result = (int) FALLOCATE.invokeExact(state, descriptor, 0, 0L, lengthBytes);
+      return result < 0 ? -errno(state) : result;
+    } catch (Throwable e) {
+      throw unexpected("fallocate", e);
+    }
+  }
+
+  static int close(int descriptor) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      int result = (int) CLOSE.invokeExact(state, descriptor);
+      return result < 0 ? -errno(state) : result;
+    } catch (Throwable e) {
+      throw unexpected("close", e);
+    }
+  }
+
+  static long pageSizeBytes() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      long result = (long) SYSCONF.invokeExact(state, SC_PAGESIZE);
+      return result < 0 ? -errno(state) : result;
+    } catch (Throwable e) {
+      throw unexpected("sysconf", e);
+    }
+  }
+
+  /** Writes the soft, then the hard limit on locked bytes into {@code limits}; -1 is unlimited. */
+  static int lockedMemoryLimit(long[] limits) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      MemorySegment rlimit = arena.allocate(JAVA_LONG, 2);
+      int result = (int) GETRLIMIT.invokeExact(state, RLIMIT_MEMLOCK, rlimit);
+      if (result < 0) {
+        return -errno(state);
+      }
+      limits[0] = rlimit.getAtIndex(JAVA_LONG, 0);
+      limits[1] = rlimit.getAtIndex(JAVA_LONG, 1);
+      return result;
+    } catch (Throwable e) {
+      throw unexpected("getrlimit", e);
+    }
+  }
+
+  private static int errno(MemorySegment state) {
+    return (int) ERRNO.get(state, 0L);
+  }
+
+  private static AssertionError unexpected(String call, Throwable e) {
+    return new AssertionError("calling " + call + " through java.lang.foreign failed", e);
+  }
+}

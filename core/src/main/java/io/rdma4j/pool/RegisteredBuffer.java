@@ -1,0 +1,185 @@
+package io.rdma4j.pool;
+
+import io.rdma4j.pool.internal.BlockHandle;
+import io.rdma4j.pool.internal.Slab;
+import io.rdma4j.pool.internal.ThreadCache;
+import io.rdma4j.provider.MemoryRegistrar;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A lease of one block of registered memory.
+ *
+ * <p>A lease is empty or holds one block. It has one owner at a time and is not safe for use by
+ * several threads at once, but it may be handed from thread to thread, and any thread may release
+ * it. An empty lease can be filled again by {@link RegisteredBufferPool#allocate(int,
+ * RegisteredBuffer)}, which makes no garbage.
+ *
+ * <p>Using an empty lease, or one whose block was released behind its back through {@link
+ * RegisteredBufferPool#release(long)}, fails with {@link IllegalStateException}. The segment is the
+ * block itself: whoever keeps it past the release writes into somebody else's message.
+ */
+public final class RegisteredBuffer implements AutoCloseable {
+  private final RegisteredBufferPool pool;
+
+  /** The slab of the present block, or of the last one when the lease is empty. */
+  private @Nullable Slab slab;
+
+  /** The cache of the thread that allocated last, which mostly allocates and releases next. */
+  private @Nullable ThreadCache cache;
+
+  private int index;
+  private long handle;
+  private int lengthBytes;
+
+  RegisteredBuffer(RegisteredBufferPool pool) {
+    this.pool = pool;
+  }
+
+  void fill(Slab slab, int index, long handle, int lengthBytes, @Nullable ThreadCache cache) {
+    // Both are mostly the same as before, and storing a reference costs more than looking at it.
+    if (this.slab != slab) {
+      this.slab = slab;
+    }
+    if (this.cache != cache) {
+      this.cache = cache;
+    }
+    this.index = index;
+    this.handle = handle;
+    this.lengthBytes = lengthBytes;
+  }
+
+  @Nullable ThreadCache cache() {
+    return cache;
+  }
+
+  /** Returns the slab when the lease is in force. */
+  private Slab live() {
+    Slab slab = this.slab;
+    // An empty lease has an even generation, which is never on lease.
+    if (slab == null || !slab.isLeased(index, BlockHandle.generation(handle))) {
+      throw notLive();
+    }
+    return slab;
+  }
+
+  private IllegalStateException notLive() {
+    return new IllegalStateException(
+        isEmpty()
+            ? "this lease is empty: its block was released, detached or never allocated"
+            : "this lease is stale: its block was released through handle 0x%x".formatted(handle));
+  }
+
+  /** Returns the pool the block belongs to. */
+  public RegisteredBufferPool pool() {
+    return pool;
+  }
+
+  /** Returns the whole block, valid until the release; the same object for the block every time. */
+  public MemorySegment segment() {
+    return live().segment(index);
+  }
+
+  /** Returns the start address of the block. */
+  public long address() {
+    return live().segment(index).address();
+  }
+
+  /** Returns the size of the block, at least what was asked for. */
+  public int capacityBytes() {
+    return (int) live().segment(index).byteSize();
+  }
+
+  /** Returns the length of the payload: what was asked for, until set otherwise. */
+  public int lengthBytes() {
+    return lengthBytes;
+  }
+
+  /**
+   * Sets the length of the payload.
+   *
+   * @throws IllegalArgumentException when negative or above {@link #capacityBytes}
+   */
+  public RegisteredBuffer lengthBytes(int lengthBytes) {
+    int capacity = capacityBytes();
+    if (lengthBytes < 0 || lengthBytes > capacity) {
+      throw new IllegalArgumentException(
+          "length must be 0 to %d bytes, the block, was %d".formatted(capacity, lengthBytes));
+    }
+    this.lengthBytes = lengthBytes;
+    return this;
+  }
+
+  /** Returns the local key with the registrar at that place in the pool's list. */
+  public int lkey(int registrarIndex) {
+    return live().lkey(registrarIndex);
+  }
+
+  /** Returns the local key with a registrar of the pool. */
+  public int lkey(MemoryRegistrar registrar) {
+    return live().lkey(pool.indexOf(registrar));
+  }
+
+  /** Returns the remote key with the registrar at that place in the pool's list. */
+  public int rkey(int registrarIndex) {
+    return live().rkey(registrarIndex);
+  }
+
+  /** Returns the remote key with a registrar of the pool. */
+  public int rkey(MemoryRegistrar registrar) {
+    return live().rkey(pool.indexOf(registrar));
+  }
+
+  /** Returns true when the lease holds no block. */
+  public boolean isEmpty() {
+    return handle == BlockHandle.NONE;
+  }
+
+  /**
+   * Gives the block back; the lease is empty afterwards.
+   *
+   * @throws IllegalStateException when the lease is empty or stale; the pool counts it
+   */
+  public void release() {
+    Slab slab = this.slab;
+    if (slab == null) {
+      throw pool.refuse(BlockHandle.NONE);
+    }
+    pool.release(slab, index, takeHandle(), cache);
+  }
+
+  /** Gives the block back if there is one. */
+  @Override
+  public void close() {
+    if (!isEmpty()) {
+      release();
+    }
+  }
+
+  /**
+   * Moves ownership of the block into a handle, to be given back by {@link
+   * RegisteredBufferPool#release(long)} or {@link RegisteredBufferPool#attach}; the lease is empty
+   * afterwards and the handle positive.
+   *
+   * @throws IllegalStateException when the lease is empty or stale
+   */
+  public long detach() {
+    live();
+    return takeHandle();
+  }
+
+  private long takeHandle() {
+    long taken = handle;
+    handle = BlockHandle.NONE;
+    lengthBytes = 0;
+    return taken;
+  }
+
+  @Override
+  public String toString() {
+    return isEmpty()
+        ? "empty lease"
+        : "lease of block %d, %d bytes, handle 0x%x"
+            .formatted(BlockHandle.block(handle), lengthBytes, handle);
+  }
+}

@@ -1,0 +1,223 @@
+package io.rdma4j.pool;
+
+import io.rdma4j.os.SystemRoot;
+import io.rdma4j.pool.internal.BlockHandle;
+import io.rdma4j.pool.internal.BlockPool;
+import io.rdma4j.pool.internal.SizeClasses;
+import io.rdma4j.pool.internal.Slab;
+import io.rdma4j.pool.internal.ThreadCache;
+import io.rdma4j.provider.MemoryRegistrar;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lends blocks of memory that every registrar's device knows already.
+ *
+ * <p>Blocks are carved from slabs, each mapped and registered once; a thread keeps a few free
+ * blocks for itself, so that allocating and releasing touches nothing shared. Safe for use by
+ * several threads, virtual ones included; a block may be released by any thread.
+ *
+ * <p>An allocation succeeds while a block of the class is free anywhere, in another thread's cache
+ * too, or while the byte budget allows another slab. One thread at a time grows a class, without a
+ * lock that anybody else could meet.
+ *
+ * <p>The pool owns slabs and registrations, not the registrars; these must outlive it.
+ */
+public final class RegisteredBufferPool implements AutoCloseable {
+  private final List<MemoryRegistrar> registrars;
+  private final SizeClasses sizes;
+  private final BlockPool blocks;
+
+  private RegisteredBufferPool(
+      PoolConfig config, List<? extends MemoryRegistrar> registrars, SystemRoot root) {
+    this.registrars = List.copyOf(registrars);
+    this.sizes = new SizeClasses(config.blockSizes());
+    this.blocks = new BlockPool(config, sizes, this.registrars, root);
+  }
+
+  /**
+   * Creates a pool and registers {@link PoolConfig#initialBytes}.
+   *
+   * @param registrars every slab is registered with each; none for plain memory
+   * @throws io.rdma4j.Rdma4jException when a registration is refused, with the limit that was hit;
+   *     nothing stays mapped or registered
+   */
+  public static RegisteredBufferPool create(
+      PoolConfig config, List<? extends MemoryRegistrar> registrars) {
+    return create(config, registrars, SystemRoot.host());
+  }
+
+  static RegisteredBufferPool create(
+      PoolConfig config, List<? extends MemoryRegistrar> registrars, SystemRoot root) {
+    return new RegisteredBufferPool(config, registrars, root);
+  }
+
+  /** Returns an empty lease for {@link #allocate(int, RegisteredBuffer)}. */
+  public RegisteredBuffer newLease() {
+    return new RegisteredBuffer(this);
+  }
+
+  /**
+   * Lends a block in a new lease.
+   *
+   * @param lengthBytes 0 to {@link #maxBufferBytes}
+   * @throws PoolExhaustedException when no block is free and the budget is spent
+   * @throws IllegalArgumentException when the length is out of range
+   * @throws io.rdma4j.Rdma4jException when the pool had to grow and the registration was refused
+   * @throws IllegalStateException when the pool is closed
+   */
+  public RegisteredBuffer allocate(int lengthBytes) {
+    RegisteredBuffer lease = newLease();
+    allocate(lengthBytes, lease);
+    return lease;
+  }
+
+  /**
+   * Lends a block in the caller's own lease; makes no garbage.
+   *
+   * @param lease empty, of this pool
+   * @throws PoolExhaustedException and others as {@link #allocate(int)}; the lease stays empty
+   * @throws IllegalStateException when the lease holds a block
+   */
+  public void allocate(int lengthBytes, RegisteredBuffer lease) {
+    if (!tryAllocate(lengthBytes, lease)) {
+      throw exhausted(sizes.classOf(lengthBytes));
+    }
+  }
+
+  /**
+   * Lends a block in the caller's own lease unless the pool is exhausted.
+   *
+   * @return false when no block is free and the budget is spent; the lease stays empty
+   * @throws RuntimeException for everything else that {@link #allocate(int, RegisteredBuffer)}
+   *     throws
+   */
+  public boolean tryAllocate(int lengthBytes, RegisteredBuffer lease) {
+    checkEmpty(lease);
+    ThreadCache cache = blocks.ownCache(lease.cache());
+    int block = blocks.take(sizes.classOf(lengthBytes), cache);
+    if (block == BlockPool.NONE) {
+      return false;
+    }
+    Slab slab = blocks.slabOf(block);
+    int index = blocks.indexOf(block);
+    lease.fill(slab, index, BlockHandle.of(block, slab.lease(index)), lengthBytes, cache);
+    return true;
+  }
+
+  private void checkEmpty(RegisteredBuffer lease) {
+    if (lease.pool() != this || !lease.isEmpty()) {
+      throw new IllegalStateException(
+          lease.pool() != this
+              ? "this lease belongs to another pool"
+              : "this lease still holds a block; release it first: " + lease);
+    }
+  }
+
+  private PoolExhaustedException exhausted(int sizeClass) {
+    PoolStatistics now = statistics();
+    return new PoolExhaustedException(
+        sizes.blockBytes(sizeClass),
+        now.maxBytes(),
+        now.registeredBytes(),
+        now.classes().get(sizeClass).usedBlocks(),
+        blocks.waiters(sizeClass));
+  }
+
+  int waiters(int sizeClass) {
+    return blocks.waiters(sizeClass);
+  }
+
+  /** Returns the slabs whose memory has not been given back, for tests. */
+  long mappedSlabs() {
+    return blocks.mappedSlabs();
+  }
+
+  /** Returns the largest length that can be allocated. */
+  public int maxBufferBytes() {
+    return sizes.maxBlockBytes();
+  }
+
+  /**
+   * Gives back a block that is held by handle.
+   *
+   * @param handle from {@link RegisteredBuffer#detach}
+   * @throws IllegalStateException for a handle that was released before or never came from this
+   *     pool; nothing is changed, and the pool counts it
+   */
+  public void release(long handle) {
+    blocks.release(handle);
+  }
+
+  /**
+   * Moves a block that is held by handle into an empty lease: the reverse of {@link
+   * RegisteredBuffer#detach}. The handle must not be used any more.
+   *
+   * @throws IllegalStateException for a handle that is not in force here, or a lease that holds a
+   *     block
+   */
+  public void attach(long handle, int lengthBytes, RegisteredBuffer lease) {
+    checkEmpty(lease);
+    Slab slab = blocks.slabOfLease(handle);
+    int index = blocks.indexOf(BlockHandle.block(handle));
+    int capacity = sizes.blockBytes(slab.sizeClass());
+    if (lengthBytes < 0 || lengthBytes > capacity) {
+      throw new IllegalArgumentException(
+          "length must be 0 to %d bytes, the block, was %d".formatted(capacity, lengthBytes));
+    }
+    lease.fill(slab, index, handle, lengthBytes, lease.cache());
+  }
+
+  void release(Slab slab, int index, long handle, @Nullable ThreadCache cache) {
+    blocks.release(slab, index, handle, blocks.ownCache(cache));
+  }
+
+  IllegalStateException refuse(long handle) {
+    return blocks.refuse(handle);
+  }
+
+  /**
+   * Returns the place of a registrar in the list the pool was created with.
+   *
+   * @throws IllegalArgumentException when the pool's memory is not registered there
+   */
+  public int indexOf(MemoryRegistrar registrar) {
+    for (int i = 0; i < registrars.size(); i++) {
+      if (registrars.get(i).equals(registrar)) {
+        return i;
+      }
+    }
+    throw new IllegalArgumentException(
+        "this pool's memory is not registered with %s, only with %s"
+            .formatted(registrar.name(), registrars.stream().map(MemoryRegistrar::name).toList()));
+  }
+
+  /** Returns what the pool holds and has done; any thread, never fails, costs no other thread. */
+  public PoolStatistics statistics() {
+    return blocks.statistics();
+  }
+
+  /**
+   * Gives the blocks that ended threads kept back to everybody, and forgets those threads. An
+   * allocation does so by itself before the pool grows; calling this now and then, from any thread,
+   * makes it show in {@link #statistics} earlier.
+   *
+   * @return the number of threads that had ended
+   */
+  public int maintain() {
+    return blocks.maintain();
+  }
+
+  /**
+   * Makes every device forget the pool's memory and unmaps it. Blocks still on lease stay mapped,
+   * slab by slab, until their last one is released, so that nobody's memory vanishes under them; no
+   * device can reach them any more. Idempotent.
+   *
+   * @throws IllegalStateException naming the number of blocks still on lease, after everything else
+   *     has been given back
+   */
+  @Override
+  public void close() {
+    blocks.close();
+  }
+}

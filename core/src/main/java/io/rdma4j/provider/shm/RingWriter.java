@@ -1,0 +1,91 @@
+package io.rdma4j.provider.shm;
+
+import static io.rdma4j.provider.shm.RecordLayout.CORRELATION_ID;
+import static io.rdma4j.provider.shm.RecordLayout.HEADER_BYTES;
+import static io.rdma4j.provider.shm.RecordLayout.LINE_BYTES;
+import static io.rdma4j.provider.shm.RecordLayout.WORD;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * The producing end of a ring.
+ *
+ * <p>Single thread only: the sender. The memory is owned by the endpoint.
+ */
+final class RingWriter extends Padded {
+  /** The record was published. */
+  static final int WRITTEN = 0;
+
+  /** The consumer has not read far enough. */
+  static final int FULL = 1;
+
+  /** The consumer's position makes no sense; nothing can be written any more. */
+  static final int CORRUPT = 2;
+
+  private final MemorySegment ring;
+  private final MemorySegment consumer;
+  private final long capacity;
+  private long position;
+  private long consumerPosition;
+
+  /**
+   * Starts at position 0.
+   *
+   * @param ring zeros, a power of two long
+   * @param consumer 8 bytes, the position up to which the consumer is done
+   */
+  RingWriter(MemorySegment ring, MemorySegment consumer) {
+    this.ring = ring;
+    this.consumer = consumer;
+    this.capacity = ring.byteSize();
+  }
+
+  /** Publishes a message whose record is at most a quarter of the ring. */
+  int write(int type, long correlationId, MemorySegment source, long offset, int lengthBytes) {
+    long recordBytes = RecordLayout.recordBytes(lengthBytes);
+    long index = position & capacity - 1;
+    long paddingBytes = recordBytes > capacity - index ? capacity - index : 0;
+    long end = position + paddingBytes + recordBytes;
+    if (end - consumerPosition > capacity) {
+      int room = refreshConsumerPosition(end);
+      if (room != WRITTEN) {
+        return room;
+      }
+    }
+    long start = index;
+    if (paddingBytes != 0) {
+      start = 0;
+    }
+    MemorySegment.copy(source, offset, ring, start + HEADER_BYTES, lengthBytes);
+    ring.set(JAVA_LONG, start + CORRELATION_ID, correlationId);
+    if (paddingBytes != 0) {
+      WORD.setRelease(ring, index, RecordLayout.commitWord(RecordLayout.PADDING, 0, paddingBytes));
+    }
+    WORD.setRelease(ring, start, RecordLayout.commitWord(RecordLayout.MESSAGE, type, lengthBytes));
+    position = end;
+    return WRITTEN;
+  }
+
+  /** Reads how far the consumer is; the peer wrote it, so it is checked before it is believed. */
+  private int refreshConsumerPosition(long end) {
+    long seen = (long) WORD.getAcquire(consumer, 0L);
+    if (seen < consumerPosition || seen > position || (seen & LINE_BYTES - 1) != 0) {
+      return CORRUPT;
+    }
+    consumerPosition = seen;
+    return end - seen > capacity ? FULL : WRITTEN;
+  }
+
+  /** Returns what is wrong after {@link #CORRUPT}. */
+  String corruption() {
+    return "consumer position "
+        + (long) WORD.getAcquire(consumer, 0L)
+        + " is not a multiple of "
+        + LINE_BYTES
+        + " between "
+        + consumerPosition
+        + " and the producer position "
+        + position;
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * Messages between two processes of one host through two rings in a shared file.
+ *
+ * <p>Life of a message: {@link io.rdma4j.provider.shm.RingWriter} copies it into a record and
+ * publishes the record's commit word; the peer's {@link io.rdma4j.provider.shm.RingReader}, which
+ * spins on exactly that word, hands it to the listener in place. Space goes back in batches.
+ *
+ * <p>Access modes of the shared words:
+ *
+ * <pre>
+ *  word                written by                         read by
+ *  commit word         writer, release, as the last of    reader, acquire
+ *                      its record; reader, 0, plain
+ *  consumer position   reader, release, after clearing    writer, acquire, only when its cached
+ *                                                         copy says full
+ *  closed flag         its endpoint, release, once        the other endpoint, acquire, when idle
+ * </pre>
+ */
+@NullMarked
+package io.rdma4j.provider.shm;
+
+import org.jspecify.annotations.NullMarked;

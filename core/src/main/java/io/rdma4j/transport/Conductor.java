@@ -1,0 +1,177 @@
+package io.rdma4j.transport;
+
+import io.rdma4j.provider.EndpointFailure;
+import io.rdma4j.provider.EndpointFailure.Kind;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.InetSocketAddress;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The node's background agent: accepts bootstrap connections, watches the control sockets, and
+ * keeps house for every connection about fifty times a second. It never touches the data path.
+ */
+final class Conductor {
+  private static final Logger LOG = System.getLogger(Conductor.class.getName());
+
+  /** Bounds how late a deadline, a silent peer or a device event is seen. */
+  private static final long TICK_MS = 20;
+
+  private final Node node;
+  private final Selector selector;
+  private final @Nullable ServerSocketChannel listener;
+  private final Consumer<SocketChannel> onAccept;
+  private final Queue<Connection> toWatch = new ConcurrentLinkedQueue<>();
+  private final Thread thread;
+  private volatile boolean running = true;
+
+  Conductor(
+      Node node,
+      @Nullable InetSocketAddress listenAddress,
+      String threadName,
+      Consumer<SocketChannel> onAccept)
+      throws IOException {
+    this.node = node;
+    this.onAccept = onAccept;
+    selector = Selector.open();
+    try {
+      listener = listenAddress == null ? null : listen(listenAddress);
+    } catch (IOException e) {
+      selector.close();
+      throw e;
+    }
+    thread = Thread.ofPlatform().name(threadName).daemon(true).unstarted(this::run);
+  }
+
+  private ServerSocketChannel listen(InetSocketAddress address) throws IOException {
+    ServerSocketChannel channel = ServerSocketChannel.open();
+    try {
+      channel.bind(address, 128);
+      channel.configureBlocking(false);
+      channel.register(selector, SelectionKey.OP_ACCEPT);
+      return channel;
+    } catch (IOException e) {
+      channel.close();
+      throw new IOException("cannot listen on " + address + ": " + e.getMessage(), e);
+    }
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  @Nullable InetSocketAddress listenAddress() {
+    return listener == null ? null : (InetSocketAddress) listener.socket().getLocalSocketAddress();
+  }
+
+  /** Watches the control socket of a connection from now on. */
+  void watch(Connection connection) {
+    if (!connection.control().carriesMessages()) {
+      toWatch.add(connection);
+      selector.wakeup();
+    }
+  }
+
+  private void run() {
+    while (running) {
+      try {
+        registerNew();
+        selector.select(this::handle, TICK_MS);
+        long nowNs = node.clockNs();
+        for (Connection connection : node.connectionsNow()) {
+          connection.housekeep(nowNs);
+        }
+      } catch (IOException | RuntimeException e) {
+        LOG.log(Level.ERROR, "the conductor caught an unexpected failure and goes on", e);
+      }
+    }
+  }
+
+  private void registerNew() throws IOException {
+    for (Connection next; (next = toWatch.poll()) != null; ) {
+      SocketChannel socket = next.control().socket();
+      if (socket.isOpen()) {
+        socket.configureBlocking(false);
+        socket.register(selector, SelectionKey.OP_READ, next);
+      }
+    }
+  }
+
+  private void handle(SelectionKey key) {
+    if (!key.isValid()) {
+      return;
+    }
+    if (key.attachment() instanceof Connection connection) {
+      watchSocket(key, connection);
+    } else {
+      accept();
+    }
+  }
+
+  private static void watchSocket(SelectionKey key, Connection connection) {
+    try {
+      if (connection.control().readHeartbeats()) {
+        return;
+      }
+      connection.suspect(
+          new EndpointFailure(
+              Kind.PEER_LOST, connection.peerAddress() + " closed the bootstrap connection"));
+    } catch (IOException e) {
+      connection.suspect(
+          new EndpointFailure(
+              Kind.PEER_LOST, "bootstrap connection to " + connection.peerAddress() + ": " + e));
+    }
+    key.cancel();
+  }
+
+  private void accept() {
+    ServerSocketChannel from = listener;
+    if (from == null) {
+      return;
+    }
+    try {
+      for (SocketChannel socket; (socket = from.accept()) != null; ) {
+        onAccept.accept(socket);
+      }
+    } catch (IOException e) {
+      // Out of descriptors, for example: say so and give others time to free some.
+      LOG.log(Level.WARNING, "accepting on " + listenAddress() + " failed", e);
+      java.util.concurrent.locks.LockSupport.parkNanos(100_000_000L);
+    }
+  }
+
+  /** Stops listening; connections stay. */
+  void stopListening() {
+    close(listener);
+    selector.wakeup();
+  }
+
+  /** Ends the thread. */
+  void close() throws InterruptedException {
+    running = false;
+    selector.wakeup();
+    if (thread.isAlive() && thread != Thread.currentThread()) {
+      thread.join();
+    }
+    close(listener);
+    close(selector);
+  }
+
+  private static void close(@Nullable AutoCloseable resource) {
+    if (resource != null) {
+      try {
+        resource.close();
+      } catch (Exception e) {
+        LOG.log(Level.WARNING, "closing " + resource + " failed", e);
+      }
+    }
+  }
+}

@@ -1,0 +1,24 @@
+package io.rdma4j.transport;
+
+import io.rdma4j.provider.EndpointFailure;
+
+/**
+ * Receives what arrives on a connection, on the thread that polls it. Calls must be short: while
+ * one runs, nothing else on that poller moves. An exception from a handler is logged and counted;
+ * the connection goes on.
+ */
+@FunctionalInterface
+public interface ConnectionHandler {
+  /** The connection is up. Called once, before the first message. */
+  default void onConnected(Connection connection) {}
+
+  /**
+   * A message or request has arrived.
+   *
+   * @param message valid during this call only
+   */
+  void onMessage(Connection connection, Message message);
+
+  /** The connection has ended. Called once, after the last message. */
+  default void onDisconnected(Connection connection, EndpointFailure reason) {}
+}

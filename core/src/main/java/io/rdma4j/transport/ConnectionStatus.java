@@ -1,0 +1,32 @@
+package io.rdma4j.transport;
+
+import java.net.InetSocketAddress;
+
+/**
+ * Counters of one connection at one moment. Each counter has one writer and never falls; they are
+ * read without a lock, so related ones may differ by what is under way.
+ *
+ * @param id number of the connection within its node
+ * @param peer peer's bootstrap address
+ * @param path path used and why
+ * @param state state by name
+ * @param messagesSent messages, requests and replies handed to the path
+ * @param bytesSent their payload bytes
+ * @param messagesReceived messages, requests and replies delivered
+ * @param bytesReceived their payload bytes
+ * @param backPressured sends refused for want of room
+ * @param requestsOutstanding requests without reply
+ * @param handlerErrors exceptions thrown by the handler
+ */
+public record ConnectionStatus(
+    long id,
+    InetSocketAddress peer,
+    PathChoice path,
+    String state,
+    long messagesSent,
+    long bytesSent,
+    long messagesReceived,
+    long bytesReceived,
+    long backPressured,
+    int requestsOutstanding,
+    long handlerErrors) {}

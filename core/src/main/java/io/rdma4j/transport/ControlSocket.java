@@ -1,0 +1,115 @@
+package io.rdma4j.transport;
+
+import io.rdma4j.transport.internal.BootstrapChannel;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+
+/**
+ * The bootstrap socket after the handshake: it stays open as a liveness signal. On paths that have
+ * another carrier it transports heartbeats and nothing else; on the tcp path the messages are in it
+ * and this class leaves reading and writing to the endpoint.
+ *
+ * <p>Conductor thread, except {@link #heard()} and {@link #close()}.
+ */
+final class ControlSocket {
+  private static final Logger LOG = System.getLogger(ControlSocket.class.getName());
+
+  private final SocketChannel socket;
+  private final InetSocketAddress peerAddress;
+  private final boolean carriesMessages;
+  private final long heartbeatIntervalNs;
+  private final ByteBuffer incoming = ByteBuffer.allocate(256);
+  private final byte[] heartbeat = BootstrapChannel.heartbeat();
+  private long lastSentNs;
+  private long lastHeardNs;
+
+  /** Set for every message by the polling thread; cheaper there than reading a clock. */
+  private volatile boolean heard;
+
+  ControlSocket(
+      SocketChannel socket, boolean carriesMessages, long heartbeatIntervalNs, long nowNs) {
+    this.socket = socket;
+    this.peerAddress = (InetSocketAddress) socket.socket().getRemoteSocketAddress();
+    this.carriesMessages = carriesMessages;
+    this.heartbeatIntervalNs = heartbeatIntervalNs;
+    this.lastSentNs = nowNs;
+    this.lastHeardNs = nowNs;
+  }
+
+  SocketChannel socket() {
+    return socket;
+  }
+
+  InetSocketAddress peerAddress() {
+    return peerAddress;
+  }
+
+  boolean carriesMessages() {
+    return carriesMessages;
+  }
+
+  /** Notes a sign of life of the peer. Any thread. */
+  void heard() {
+    if (carriesMessages && !heard) {
+      heard = true;
+    }
+  }
+
+  boolean heartbeatDue(long nowNs) {
+    if (nowNs - lastSentNs < heartbeatIntervalNs) {
+      return false;
+    }
+    lastSentNs = nowNs;
+    return true;
+  }
+
+  /** Sends a heartbeat on the socket; false when the endpoint must carry it. */
+  boolean sendHeartbeat() {
+    if (carriesMessages) {
+      return false;
+    }
+    try {
+      // A full socket buffer means that the peer has not read for long; its silence will show that.
+      socket.write(ByteBuffer.wrap(heartbeat));
+    } catch (IOException e) {
+      LOG.log(Level.DEBUG, "heartbeat to " + peerAddress + " failed; reading will show why", e);
+    }
+    return true;
+  }
+
+  /**
+   * Reads what has come.
+   *
+   * @return false when the peer has closed the socket
+   */
+  boolean readHeartbeats() throws IOException {
+    int n;
+    do {
+      incoming.clear();
+      n = socket.read(incoming);
+      heard |= n > 0;
+    } while (n == incoming.capacity());
+    return n >= 0;
+  }
+
+  /** Returns for how long nothing came from the peer. */
+  long silentNs(long nowNs) {
+    if (heard) {
+      heard = false;
+      lastHeardNs = nowNs;
+    }
+    return nowNs - lastHeardNs;
+  }
+
+  void close() {
+    try {
+      socket.close();
+    } catch (IOException e) {
+      LOG.log(Level.DEBUG, "closing the socket to " + peerAddress + " failed", e);
+    }
+  }
+}

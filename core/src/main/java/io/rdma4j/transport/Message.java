@@ -1,0 +1,86 @@
+package io.rdma4j.transport;
+
+import io.rdma4j.pool.RegisteredBuffer;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * A received message, seen in place: a view that is valid only during the handler's call, on the
+ * handler's thread. Copy what must live longer.
+ */
+public final class Message {
+  private final Connection connection;
+  private MemorySegment memory = MemorySegment.NULL;
+  private long offset;
+  private int lengthBytes;
+  private long correlationId;
+  private boolean request;
+
+  Message(Connection connection) {
+    this.connection = connection;
+  }
+
+  Message wrap(
+      MemorySegment memory, long offset, int lengthBytes, long correlationId, boolean request) {
+    this.memory = memory;
+    this.offset = offset;
+    this.lengthBytes = lengthBytes;
+    this.correlationId = correlationId;
+    this.request = request;
+    return this;
+  }
+
+  /** Forgets the memory, so that a view kept too long fails instead of reading the next message. */
+  void unwrap() {
+    memory = MemorySegment.NULL;
+    offset = 0;
+    lengthBytes = 0;
+  }
+
+  /** Returns the memory that holds the payload from {@link #offset()} on, beside other data. */
+  public MemorySegment memory() {
+    return memory;
+  }
+
+  /** Returns the start of the payload in {@link #memory()}. */
+  public long offset() {
+    return offset;
+  }
+
+  /** Returns the length of the payload, 0 for an empty message. */
+  public int lengthBytes() {
+    return lengthBytes;
+  }
+
+  /** Returns the payload alone, as a new segment object. */
+  public MemorySegment payload() {
+    return memory.asSlice(offset, lengthBytes);
+  }
+
+  /** Returns true when the sender waits for a reply. */
+  public boolean isRequest() {
+    return request;
+  }
+
+  /** Returns the number to give to {@link Connection#reply} when the reply comes later. */
+  public long correlationId() {
+    return correlationId;
+  }
+
+  /** Answers the request by copy; the result is a {@link io.rdma4j.SendResult}. */
+  public long reply(MemorySegment source, long sourceOffset, int replyLengthBytes) {
+    requireRequest();
+    return connection.reply(correlationId, source, sourceOffset, replyLengthBytes);
+  }
+
+  /** Answers the request from pooled memory, which moves to the connection on success. */
+  public long reply(RegisteredBuffer buffer) {
+    requireRequest();
+    return connection.reply(correlationId, buffer);
+  }
+
+  private void requireRequest() {
+    if (!request) {
+      throw new IllegalStateException("this message is no request, its sender expects no reply");
+    }
+  }
+}

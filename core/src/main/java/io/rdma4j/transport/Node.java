@@ -1,0 +1,467 @@
+package io.rdma4j.transport;
+
+import io.rdma4j.Availability;
+import io.rdma4j.Rdma4jException;
+import io.rdma4j.concurrent.IdleStrategy;
+import io.rdma4j.pool.RegisteredBufferPool;
+import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.Provider;
+import io.rdma4j.transport.Bootstrap.Established;
+import io.rdma4j.transport.NodeConfig.Threading;
+import io.rdma4j.transport.NodeConfig.Waiting;
+import io.rdma4j.transport.internal.PathNegotiation;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.InetSocketAddress;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One member of the cluster: it owns a pool of registered memory, the pollers, and every connection
+ * it accepts or makes.
+ *
+ * <p>Safe for use by several threads, except {@link #poll()}, which one thread at a time calls on a
+ * node with {@link Threading#INVOKER}. {@link #close()} closes connections, then pollers, then the
+ * pool, then the providers.
+ */
+public final class Node implements AutoCloseable {
+  private static final Logger LOG = System.getLogger(Node.class.getName());
+
+  /** Bounds the threads and memory that strangers can cost. */
+  private static final int MAX_HANDSHAKES = 128;
+
+  private static final AtomicInteger NODES = new AtomicInteger();
+
+  private final NodeConfig config;
+  private final List<Provider> providers;
+  private final List<MemoryRegistrar> registrars;
+  private final RegisteredBufferPool pool;
+  private final Bootstrap bootstrap;
+  private final Poller[] pollers;
+  private final Conductor conductor;
+  private final List<Connection> connections = new CopyOnWriteArrayList<>();
+  private final AtomicLong connectionIds = new AtomicLong();
+  private final Semaphore handshakes = new Semaphore(MAX_HANDSHAKES);
+  private final Set<SocketChannel> handshaking = ConcurrentHashMap.newKeySet();
+  private final AtomicLong handshakesFailed = new AtomicLong();
+  private final AtomicLong lateReplies = new AtomicLong();
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  /**
+   * Starts a node: finds the paths this machine has, makes the pool, starts pollers, listens.
+   *
+   * @throws Rdma4jException when the only path asked for is not there, the pool cannot be made, or
+   *     the address is taken; nothing is left behind
+   */
+  public static Node start(NodeConfig config) {
+    List<Provider> providers = Providers.create(config);
+    try {
+      return new Node(config, providers, NODES.incrementAndGet());
+    } catch (RuntimeException e) {
+      Providers.close(providers, e);
+      throw e;
+    } catch (IOException e) {
+      Rdma4jException failure = new Rdma4jException("the node cannot start: " + e.getMessage(), e);
+      Providers.close(providers, failure);
+      throw failure;
+    }
+  }
+
+  private Node(NodeConfig config, List<Provider> providers, int number) throws IOException {
+    this.config = config;
+    Memory memory = makePool(config, providers);
+    this.providers = memory.providers;
+    this.registrars = Providers.registrars(memory.providers);
+    this.pool = memory.pool;
+    this.bootstrap = new Bootstrap(memory.providers, config);
+    try {
+      conductor =
+          new Conductor(this, config.listenAddress(), "rdma4j-conductor-" + number, this::onAccept);
+    } catch (IOException e) {
+      pool.close();
+      throw e;
+    }
+    pollers = new Poller[config.threading() == Threading.INVOKER ? 1 : config.pollers()];
+    for (int i = 0; i < pollers.length; i++) {
+      pollers[i] =
+          config.threading() == Threading.INVOKER
+              ? new Poller()
+              : new Poller("rdma4j-poller-" + number + "-" + i, idleStrategy());
+    }
+    conductor.start();
+    warnOfUnusable();
+  }
+
+  private record Memory(RegisteredBufferPool pool, List<Provider> providers) {}
+
+  /**
+   * Makes the pool. When a device refuses its memory, the paths that need none carry on without it,
+   * and the refusal becomes the reason why that path is not used.
+   */
+  private static Memory makePool(NodeConfig config, List<Provider> providers) {
+    requireOneUsable(providers);
+    try {
+      List<MemoryRegistrar> registrars = Providers.registrars(providers);
+      return new Memory(RegisteredBufferPool.create(config.pool(), registrars), providers);
+    } catch (Rdma4jException e) {
+      List<Provider> rest = Providers.withoutRegistrars(providers, e);
+      requireOneUsable(rest);
+      return new Memory(RegisteredBufferPool.create(config.pool(), List.of()), rest);
+    }
+  }
+
+  private static void requireOneUsable(List<Provider> providers) {
+    Map<String, String> reasons = new LinkedHashMap<>();
+    for (Provider provider : providers) {
+      if (!provider.availability().usable()) {
+        reasons.put(provider.name(), provider.availability().reason());
+      }
+    }
+    if (reasons.size() == providers.size()) {
+      throw new Rdma4jException("none of the paths asked for can be used here: " + reasons);
+    }
+  }
+
+  private void warnOfUnusable() {
+    for (Provider provider : providers) {
+      if (!provider.availability().usable()) {
+        LOG.log(
+            Level.WARNING,
+            "path " + provider.name() + " is not used: " + provider.availability().reason());
+      }
+    }
+  }
+
+  private IdleStrategy idleStrategy() {
+    return config.waiting() == Waiting.SPIN ? IdleStrategy.busySpin() : IdleStrategy.backoff();
+  }
+
+  // ---- what users call -------------------------------------------------------------------------
+
+  /**
+   * Connects to a node.
+   *
+   * @param hostAndPort for example {@code db-2:7400} or {@code [::1]:7400}
+   * @param handler receives what the peer sends
+   * @throws ConnectFailedException with each path tried and its reason
+   */
+  public Connection connect(String hostAndPort, ConnectionHandler handler) {
+    int colon = hostAndPort.lastIndexOf(':');
+    if (colon <= 0) {
+      throw new IllegalArgumentException("expected host:port, got '" + hostAndPort + "'");
+    }
+    String host = hostAndPort.substring(0, colon).replaceAll("^\\[|\\]$", "");
+    try {
+      int port = Integer.parseInt(hostAndPort.substring(colon + 1));
+      return connect(new InetSocketAddress(host, port), handler);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("no port number in '" + hostAndPort + "'", e);
+    }
+  }
+
+  /** Connects to a node; see {@link #connect(String, ConnectionHandler)}. */
+  public Connection connect(InetSocketAddress peer, ConnectionHandler handler) {
+    requireOpen();
+    if (peer.isUnresolved()) {
+      throw new ConnectFailedException("host " + peer.getHostString() + " is not known", null);
+    }
+    try {
+      Established established = bootstrap.initiate(peer);
+      return add(established, pathOf(established), handler);
+    } catch (IOException e) {
+      throw new ConnectFailedException("no connection to " + peer + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** Returns the pool whose buffers connections of this node send without copying. */
+  public RegisteredBufferPool pool() {
+    return pool;
+  }
+
+  /** Returns the address this node listens on, or null when it does not. */
+  public @Nullable InetSocketAddress listenAddress() {
+    return conductor.listenAddress();
+  }
+
+  /**
+   * Makes progress on all connections of a node without pollers of its own: delivers messages,
+   * gives sent buffers back. Never blocks.
+   *
+   * @return the work done, 0 when idle
+   */
+  public int poll() {
+    return pollers[0].poll();
+  }
+
+  /** Returns the configuration. */
+  public NodeConfig config() {
+    return config;
+  }
+
+  /** Returns the state of paths, connections and pool. */
+  public NodeStatus status() {
+    Map<String, Availability> paths = new LinkedHashMap<>();
+    for (Provider provider : providers) {
+      paths.put(provider.name(), provider.availability());
+    }
+    List<ConnectionStatus> states = new ArrayList<>();
+    for (Connection connection : connections) {
+      states.add(connection.status());
+    }
+    return new NodeStatus(
+        paths, List.copyOf(states), pool.statistics(), handshakesFailed.get(), lateReplies.get());
+  }
+
+  /** Closes everything in order; idempotent. Must not be called from a handler. */
+  @Override
+  public void close() {
+    if (isPollingThread()) {
+      throw new IllegalStateException("Node.close() must not be called from a handler");
+    }
+    synchronized (connections) {
+      if (!closed.compareAndSet(false, true)) {
+        return;
+      }
+    }
+    conductor.stopListening();
+    Rdma4jException failure = new Rdma4jException("closing the node failed in part");
+    attempt(failure, this::endHandshakes);
+    for (Connection connection : connections) {
+      connection.startClosing();
+    }
+    for (Connection connection : connections) {
+      attempt(failure, connection::awaitClosed);
+    }
+    for (Poller poller : pollers) {
+      attempt(failure, poller::close);
+    }
+    attempt(failure, conductor::close);
+    attempt(failure, pool::close);
+    Providers.close(providers, failure);
+    if (failure.getSuppressed().length > 0) {
+      throw failure;
+    }
+  }
+
+  /** Ends the handshakes under way, so that nobody comes after the providers are closed. */
+  private void endHandshakes() throws InterruptedException {
+    for (SocketChannel socket : handshaking) {
+      closeQuietly(socket);
+    }
+    if (!handshakes.tryAcquire(MAX_HANDSHAKES, config.handshakeTimeoutNs(), TimeUnit.NANOSECONDS)) {
+      throw new Rdma4jException("a handshake did not end within its own deadline");
+    }
+  }
+
+  private interface Step {
+    void run() throws InterruptedException;
+  }
+
+  private static void attempt(Rdma4jException failure, Step step) {
+    try {
+      step.run();
+    } catch (RuntimeException e) {
+      failure.addSuppressed(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      failure.addSuppressed(e);
+    }
+  }
+
+  // ---- connections -----------------------------------------------------------------------------
+
+  private static PathChoice pathOf(Established established) {
+    PathNegotiation.Result result = established.result();
+    return new PathChoice(
+        result.path(),
+        result.endpoint().device(),
+        result.endpoint().description(),
+        result.rejected());
+  }
+
+  private static void discard(Established established) {
+    established.result().endpoint().close(PathNegotiation.discarding());
+    closeQuietly(established.socket());
+  }
+
+  private Connection add(Established established, PathChoice path, ConnectionHandler handler)
+      throws IOException {
+    ControlSocket control =
+        new ControlSocket(
+            established.socket(),
+            path.name().equals("tcp"),
+            config.heartbeatIntervalNs(),
+            clockNs());
+    Connection connection =
+        new Connection(
+            this,
+            connectionIds.incrementAndGet(),
+            established.result().endpoint(),
+            control,
+            path,
+            handler);
+    synchronized (connections) {
+      if (closed.get()) {
+        discard(established);
+        throw new IOException("the node is closed");
+      }
+      connections.add(connection);
+      pollers[(int) (connection.id() % pollers.length)].add(connection);
+    }
+    conductor.watch(connection);
+    return connection;
+  }
+
+  private void onAccept(SocketChannel socket) {
+    if (closed.get() || !handshakes.tryAcquire()) {
+      handshakeFailed(
+          socket, new IOException(MAX_HANDSHAKES + " handshakes are under way already"));
+      closeQuietly(socket);
+      return;
+    }
+    Thread.ofVirtual().name("rdma4j-handshake").start(() -> acceptHandshake(socket));
+  }
+
+  private void acceptHandshake(SocketChannel socket) {
+    try {
+      Established established = bootstrap.accept(socket);
+      PathChoice path = pathOf(established);
+      ConnectionHandler handler =
+          config
+              .acceptor()
+              .accept((InetSocketAddress) socket.socket().getRemoteSocketAddress(), path);
+      if (handler == null) {
+        discard(established);
+        throw new IOException("refused by the application");
+      }
+      add(established, path, handler);
+    } catch (IOException | RuntimeException e) {
+      handshakeFailed(socket, e);
+      closeQuietly(socket);
+    } finally {
+      handshaking.remove(socket);
+      handshakes.release();
+    }
+  }
+
+  private void handshakeFailed(SocketChannel socket, Exception e) {
+    handshakesFailed.incrementAndGet();
+    LOG.log(
+        Level.INFO,
+        () ->
+            "an incoming connection from "
+                + socket.socket().getRemoteSocketAddress()
+                + " did not get through: "
+                + e.getMessage());
+  }
+
+  private static void closeQuietly(SocketChannel socket) {
+    try {
+      socket.close();
+    } catch (IOException e) {
+      LOG.log(Level.DEBUG, "closing a socket failed", e);
+    }
+  }
+
+  void forget(Connection connection) {
+    connections.remove(connection);
+    pollers[(int) (connection.id() % pollers.length)].remove(connection);
+  }
+
+  // ---- for connections and agents --------------------------------------------------------------
+
+  List<Connection> connectionsNow() {
+    return connections;
+  }
+
+  long clockNs() {
+    return System.nanoTime();
+  }
+
+  int registrarIndex(@Nullable MemoryRegistrar registrar) {
+    return registrar == null ? -1 : registrars.indexOf(registrar);
+  }
+
+  void countLateReply() {
+    lateReplies.incrementAndGet();
+  }
+
+  boolean isPollingThread() {
+    for (Poller poller : pollers) {
+      if (poller.isPollingThread()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Polls when this node has no pollers of its own; false when they do it. */
+  boolean pollOnBehalfOf(Connection connection) {
+    Poller poller = pollers[(int) (connection.id() % pollers.length)];
+    if (poller.hasThread()) {
+      return false;
+    }
+    if (poller.poll() == 0) {
+      Thread.onSpinWait();
+    }
+    return true;
+  }
+
+  /** One step of a caller that waits for room. */
+  void idleWhileWaiting() {
+    if (isPollingThread()) {
+      throw new IllegalStateException(
+          "a handler must not wait for a reply; use requestAsync or another thread");
+    }
+    if (!pollers[0].hasThread()) {
+      poll();
+    } else {
+      LockSupport.parkNanos(20_000);
+    }
+  }
+
+  /** Waits for a reply up to {@code leftNs}, polling when nobody else does. */
+  void awaitReply(CompletableFuture<Reply> reply, long leftNs) {
+    if (isPollingThread()) {
+      throw new IllegalStateException(
+          "a handler must not wait for a reply; use requestAsync or another thread");
+    }
+    if (!pollers[0].hasThread()) {
+      if (poll() == 0) {
+        Thread.onSpinWait();
+      }
+      return;
+    }
+    try {
+      reply.get(leftNs, TimeUnit.NANOSECONDS);
+    } catch (TimeoutException | ExecutionException e) {
+      LOG.log(Level.TRACE, "a request ended without a reply; its caller looks why", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new Rdma4jException("interrupted while waiting for a reply", e);
+    }
+  }
+
+  private void requireOpen() {
+    if (closed.get()) {
+      throw new IllegalStateException("the node is closed");
+    }
+  }
+}

@@ -1,0 +1,325 @@
+package io.rdma4j.transport;
+
+import io.rdma4j.pool.PoolConfig;
+import io.rdma4j.provider.EndpointConfig;
+import io.rdma4j.verbs.Verbs;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a node behaves. Immutable; made by {@link #builder()}, which validates and names the property
+ * concerned.
+ *
+ * <p>A connection uses the smaller of both ends' sizes, and the first path in the connecting node's
+ * order that both ends have. A list of one path requires it.
+ */
+public final class NodeConfig {
+  /** Who polls the connections. */
+  public enum Threading {
+    /** The node, on threads of its own. */
+    DEDICATED,
+    /** The application, by calling {@link Node#poll()}. */
+    INVOKER
+  }
+
+  /** What the node's pollers do while nothing comes. */
+  public enum Waiting {
+    /** Never give the core away: lowest latency, one busy core per poller. */
+    SPIN,
+    /** Spin, then yield, then sleep up to a millisecond. */
+    BACKOFF
+  }
+
+  private static final Set<String> KNOWN_PATHS = Set.of("shm", "verbs", "tcp");
+
+  private final @Nullable InetSocketAddress listenAddress;
+  private final ConnectionAcceptor acceptor;
+  private final List<String> paths;
+  private final Threading threading;
+  private final Waiting waiting;
+  private final int pollers;
+  private final EndpointConfig endpoint;
+  private final long handshakeTimeoutNs;
+  private final long heartbeatIntervalNs;
+  private final long livenessTimeoutNs;
+  private final long closeTimeoutNs;
+  private final PoolConfig pool;
+  private final @Nullable Path shmDirectory;
+  private final @Nullable Verbs verbs;
+
+  private NodeConfig(Builder from) {
+    listenAddress = from.listenAddress;
+    acceptor = from.acceptor;
+    paths = List.copyOf(from.paths);
+    threading = from.threading;
+    waiting = from.waiting;
+    pollers = from.pollers;
+    endpoint = new EndpointConfig(from.maxMessageBytes, from.window, from.ringBytes);
+    handshakeTimeoutNs = from.handshakeTimeoutNs;
+    heartbeatIntervalNs = from.heartbeatIntervalNs;
+    livenessTimeoutNs = from.livenessTimeoutNs;
+    closeTimeoutNs = from.closeTimeoutNs;
+    pool = from.pool;
+    shmDirectory = from.shmDirectory;
+    verbs = from.verbs;
+  }
+
+  /** Returns a configuration that connects but does not listen. */
+  public static NodeConfig defaults() {
+    return builder().build();
+  }
+
+  /** Returns a builder with the defaults. */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /** Returns where to listen, or null. */
+  public @Nullable InetSocketAddress listenAddress() {
+    return listenAddress;
+  }
+
+  /** Returns who takes incoming connections. */
+  public ConnectionAcceptor acceptor() {
+    return acceptor;
+  }
+
+  /** Returns the paths in order of preference. */
+  public List<String> paths() {
+    return paths;
+  }
+
+  /** Returns who polls. */
+  public Threading threading() {
+    return threading;
+  }
+
+  /** Returns how pollers wait. */
+  public Waiting waiting() {
+    return waiting;
+  }
+
+  /** Returns the number of pollers of a dedicated node. */
+  public int pollers() {
+    return pollers;
+  }
+
+  /** Returns the sizes this node would take for a connection. */
+  public EndpointConfig endpoint() {
+    return endpoint;
+  }
+
+  /** Returns the time for a connect with everything in it. */
+  public long handshakeTimeoutNs() {
+    return handshakeTimeoutNs;
+  }
+
+  /** Returns the time between two heartbeats. */
+  public long heartbeatIntervalNs() {
+    return heartbeatIntervalNs;
+  }
+
+  /** Returns the silence after which a peer counts as lost. */
+  public long livenessTimeoutNs() {
+    return livenessTimeoutNs;
+  }
+
+  /** Returns the time a close waits for the peer's goodbye. */
+  public long closeTimeoutNs() {
+    return closeTimeoutNs;
+  }
+
+  /** Returns the pool's configuration. */
+  public PoolConfig pool() {
+    return pool;
+  }
+
+  /** Returns the directory for shared-memory files, or null for anonymous shared memory. */
+  public @Nullable Path shmDirectory() {
+    return shmDirectory;
+  }
+
+  /** Returns the verbs to use instead of the system's, or null. */
+  public @Nullable Verbs verbs() {
+    return verbs;
+  }
+
+  @Override
+  public String toString() {
+    return "NodeConfig[listen="
+        + listenAddress
+        + ", paths="
+        + paths
+        + ", threading="
+        + threading
+        + ", waiting="
+        + waiting
+        + ", pollers="
+        + pollers
+        + ", "
+        + endpoint
+        + ", handshakeTimeoutNs="
+        + handshakeTimeoutNs
+        + ", heartbeatIntervalNs="
+        + heartbeatIntervalNs
+        + ", livenessTimeoutNs="
+        + livenessTimeoutNs
+        + ", closeTimeoutNs="
+        + closeTimeoutNs
+        + ", shmDirectory="
+        + shmDirectory
+        + ", "
+        + pool
+        + "]";
+  }
+
+  /** Collects settings. Single thread only. */
+  public static final class Builder {
+    private @Nullable InetSocketAddress listenAddress;
+    private ConnectionAcceptor acceptor = ConnectionAcceptor.REFUSE;
+    private List<String> paths = List.of("shm", "verbs", "tcp");
+    private Threading threading = Threading.DEDICATED;
+    private Waiting waiting = Waiting.BACKOFF;
+    private int pollers = 1;
+    private int maxMessageBytes = 64 * 1024;
+    private int window = 64;
+    private int ringBytes = 1024 * 1024;
+    private long handshakeTimeoutNs = 5_000_000_000L;
+    private long heartbeatIntervalNs = 500_000_000L;
+    private long livenessTimeoutNs = 5_000_000_000L;
+    private long closeTimeoutNs = 1_000_000_000L;
+    private PoolConfig pool = PoolConfig.defaults();
+    private @Nullable Path shmDirectory;
+    private @Nullable Verbs verbs;
+
+    private Builder() {}
+
+    /** Listens on an address; port 0 takes a free one. */
+    public Builder listen(InetSocketAddress address, ConnectionAcceptor acceptor) {
+      this.listenAddress = address;
+      this.acceptor = acceptor;
+      return this;
+    }
+
+    /** Sets the paths allowed, in order of preference; a single one is required. */
+    public Builder paths(String... names) {
+      this.paths = List.of(names);
+      return this;
+    }
+
+    /** Sets who polls. */
+    public Builder threading(Threading threading) {
+      this.threading = threading;
+      return this;
+    }
+
+    /** Sets how pollers wait. */
+    public Builder waiting(Waiting waiting) {
+      this.waiting = waiting;
+      return this;
+    }
+
+    /** Sets the number of pollers of a dedicated node; connections are spread over them. */
+    public Builder pollers(int pollers) {
+      this.pollers = pollers;
+      return this;
+    }
+
+    /** Sets the largest message this node takes. */
+    public Builder maxMessageBytes(int maxMessageBytes) {
+      this.maxMessageBytes = maxMessageBytes;
+      return this;
+    }
+
+    /** Sets how many messages may be under way in one direction. */
+    public Builder window(int messages) {
+      this.window = messages;
+      return this;
+    }
+
+    /** Sets the bytes that may be under way in one direction on shm and tcp. */
+    public Builder ringBytes(int ringBytes) {
+      this.ringBytes = ringBytes;
+      return this;
+    }
+
+    /** Sets the time for a connect with everything in it. */
+    public Builder handshakeTimeout(Duration timeout) {
+      this.handshakeTimeoutNs = timeout.toNanos();
+      return this;
+    }
+
+    /** Sets the time between heartbeats, and the silence after which a peer counts as lost. */
+    public Builder liveness(Duration heartbeatInterval, Duration timeout) {
+      this.heartbeatIntervalNs = heartbeatInterval.toNanos();
+      this.livenessTimeoutNs = timeout.toNanos();
+      return this;
+    }
+
+    /** Sets the time a close waits for the peer. */
+    public Builder closeTimeout(Duration timeout) {
+      this.closeTimeoutNs = timeout.toNanos();
+      return this;
+    }
+
+    /** Configures the pool. */
+    public Builder pool(PoolConfig pool) {
+      this.pool = pool;
+      return this;
+    }
+
+    /** Keeps shared-memory files in a directory instead of anonymous memory. */
+    public Builder shmDirectory(Path directory) {
+      this.shmDirectory = directory;
+      return this;
+    }
+
+    /** Uses the given verbs instead of the system's libibverbs, for tests. */
+    public Builder verbs(Verbs verbs) {
+      this.verbs = verbs;
+      return this;
+    }
+
+    /** Validates and builds. */
+    public NodeConfig build() {
+      require(!paths.isEmpty(), "paths", paths, "at least one of " + KNOWN_PATHS);
+      for (String path : paths) {
+        require(KNOWN_PATHS.contains(path), "paths", path, "one of " + KNOWN_PATHS);
+      }
+      require(new LinkedHashSet<>(paths).size() == paths.size(), "paths", paths, "each path once");
+      require(pollers >= 1 && pollers <= 256, "pollers", pollers, "1 to 256");
+      require(
+          maxMessageBytes >= 1 && maxMessageBytes <= 1 << 24,
+          "maxMessageBytes",
+          maxMessageBytes,
+          "1 to 16777216");
+      require(window >= 4 && window <= 16_384, "window", window, "4 to 16384");
+      require(
+          ringBytes >= 4L * maxMessageBytes,
+          "ringBytes",
+          ringBytes,
+          "at least 4 * maxMessageBytes = " + 4L * maxMessageBytes);
+      require(handshakeTimeoutNs > 0, "handshakeTimeout", handshakeTimeoutNs, "above 0");
+      require(heartbeatIntervalNs > 0, "heartbeatInterval", heartbeatIntervalNs, "above 0");
+      require(
+          livenessTimeoutNs >= 2 * heartbeatIntervalNs,
+          "livenessTimeout",
+          livenessTimeoutNs,
+          "at least twice the heartbeat interval");
+      require(closeTimeoutNs > 0, "closeTimeout", closeTimeoutNs, "above 0");
+      return new NodeConfig(this);
+    }
+
+    private static void require(boolean holds, String property, Object value, String allowed) {
+      if (!holds) {
+        throw new IllegalArgumentException(
+            "NodeConfig." + property + " is " + value + ", allowed: " + allowed);
+      }
+    }
+  }
+}

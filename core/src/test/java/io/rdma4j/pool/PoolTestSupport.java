@@ -1,0 +1,44 @@
+package io.rdma4j.pool;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.List;
+
+/** What several tests of the pool share. */
+final class PoolTestSupport {
+  private PoolTestSupport() {}
+
+  /** One class, small slabs, no huge pages: quick to make and easy to count. */
+  static PoolConfig.Builder oneClass(int blockBytes, int blocksPerSlab) {
+    return PoolConfig.builder()
+        .blockSizes(blockBytes)
+        .slabBytes(blockBytes * blocksPerSlab)
+        .hugePages(false);
+  }
+
+  static RegisteredBufferPool plain(PoolConfig.Builder config) {
+    return RegisteredBufferPool.create(config.build(), List.of());
+  }
+
+  /** Holds at every quiet point. */
+  static void assertAddsUp(RegisteredBufferPool pool) {
+    for (PoolStatistics.SizeClass c : pool.statistics().classes()) {
+      assertEquals(
+          c.registeredBlocks(), c.usedBlocks() + c.cachedBlocks() + c.freeBlocks(), c.toString());
+      assertEquals(c.usedBlocks(), c.allocations() - c.releases(), c.toString());
+      assertEquals(c.allocations(), c.threadCacheHits() + c.sharedHits(), c.toString());
+    }
+  }
+
+  /** Holds when every buffer has been given back. */
+  static void assertDrained(RegisteredBufferPool pool) {
+    assertAddsUp(pool);
+    for (PoolStatistics.SizeClass c : pool.statistics().classes()) {
+      assertEquals(0, c.usedBlocks(), c.toString());
+    }
+  }
+
+  static PoolStatistics.SizeClass onlyClass(RegisteredBufferPool pool) {
+    return pool.statistics().classes().getFirst();
+  }
+}

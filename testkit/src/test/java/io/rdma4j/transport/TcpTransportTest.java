@@ -1,0 +1,10 @@
+package io.rdma4j.transport;
+
+import io.rdma4j.testkit.transport.TransportContract;
+
+final class TcpTransportTest extends TransportContract {
+  @Override
+  protected String path() {
+    return "tcp";
+  }
+}
