@@ -26,7 +26,7 @@ import java.util.function.Supplier;
  * (its parent is gone), when the endpoint fails, or after two minutes.
  */
 final class ChildPeer implements AutoCloseable {
-  private static final Duration TIMEOUT = Duration.ofSeconds(20);
+  private static final Duration TIMEOUT = Duration.ofMinutes(2);
   private static final long LIFETIME_NS = TimeUnit.MINUTES.toNanos(2);
 
   private final Process process;

@@ -1,4 +1,4 @@
-package io.rdma4j.os;
+package io.rdma4j.verbs.ffi;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
