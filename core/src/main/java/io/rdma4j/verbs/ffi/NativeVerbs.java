@@ -2,7 +2,9 @@ package io.rdma4j.verbs.ffi;
 
 import io.rdma4j.Availability;
 import io.rdma4j.VerbsException;
-import io.rdma4j.os.MemoryLock;
+import io.rdma4j.os.Limits;
+import io.rdma4j.os.PageSize;
+import io.rdma4j.os.SystemRoot;
 import io.rdma4j.verbs.CmId;
 import io.rdma4j.verbs.Device;
 import io.rdma4j.verbs.DeviceInfo;
@@ -27,7 +29,7 @@ public final class NativeVerbs implements Verbs {
 
   private final String ibverbsName;
   private final PinnedMemory pinnedMemory =
-      new PinnedMemory(MemoryLock.pageBytes(), MemoryLock::limitBytes);
+      new PinnedMemory(PageSize.bytes(), NativeVerbs::lockedMemoryLimit);
   private final @Nullable LibIbverbs ibverbs;
   private final @Nullable LibRdmacm rdmacm;
   private final @Nullable DeviceContexts contexts;
@@ -60,6 +62,10 @@ public final class NativeVerbs implements Verbs {
     if (ibverbs != null) {
       prepareFork(ibverbs);
     }
+  }
+
+  private static long lockedMemoryLimit() {
+    return Limits.lockedMemory(SystemRoot.host()).map(Limits::softBytes).orElse(Limits.UNLIMITED);
   }
 
   private static String problem(String library, RuntimeException e) {
