@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -27,7 +28,16 @@ final class DemoTest {
 
   @SuppressWarnings("unchecked")
   private static List<Map<String, Object>> runs(Path json) throws Exception {
-    return (List<Map<String, Object>>) JSON.std.mapFrom(Files.readString(json)).get("runs");
+    return (List<Map<String, Object>>)
+        Objects.requireNonNull(JSON.std.mapFrom(Files.readString(json)).get("runs"));
+  }
+
+  private static long number(Map<String, Object> run, String key) {
+    return ((Number) Objects.requireNonNull(run.get(key), run.toString())).longValue();
+  }
+
+  private static Set<?> keys(Map<String, Object> run, String key) {
+    return ((Map<?, ?>) Objects.requireNonNull(run.get(key), run.toString())).keySet();
   }
 
   private static Set<String> sharedMemory() throws Exception {
@@ -59,13 +69,12 @@ final class DemoTest {
     List<Map<String, Object>> runs = runs(json);
     assertEquals(3, runs.size());
     for (Map<String, Object> run : runs) {
-      assertTrue(((Number) run.get("messages")).longValue() > 0, run.toString());
+      assertTrue(number(run, "messages") > 0, run.toString());
       for (String count : List.of("lost", "duplicated", "corrupted")) {
-        assertEquals(0, ((Number) run.get(count)).intValue(), run.toString());
+        assertEquals(0, number(run, count), run.toString());
       }
-      assertEquals(Set.of("p50", "p99", "p999"), ((Map<?, ?>) run.get("rttNs")).keySet());
-      assertEquals(
-          Set.of("rtt", "throughput", "cpu"), ((Map<?, ?>) run.get("ratioToSocket")).keySet());
+      assertEquals(Set.of("p50", "p99", "p999"), keys(run, "rttNs"));
+      assertEquals(Set.of("rtt", "throughput", "cpu"), keys(run, "ratioToSocket"));
     }
   }
 
