@@ -59,6 +59,12 @@ public interface Endpoint {
       long token);
 
   /**
+   * Lets go what sends have left waiting for company. A message that was sent goes out with this
+   * call, with the next {@link #poll}, or before. By the sending thread.
+   */
+  default void flush() {}
+
+  /**
    * Makes progress: delivers messages, gives back sent memory, reports a failure once. Never
    * blocks.
    *

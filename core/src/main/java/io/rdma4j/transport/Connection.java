@@ -48,6 +48,7 @@ public final class Connection implements AutoCloseable {
   }
 
   private final Node node;
+  private final Poller poller;
   private final long id;
   private final Endpoint endpoint;
   private final ControlSocket control;
@@ -92,12 +93,14 @@ public final class Connection implements AutoCloseable {
 
   Connection(
       Node node,
+      Poller poller,
       long id,
       Endpoint endpoint,
       ControlSocket control,
       PathChoice path,
       ConnectionHandler handler) {
     this.node = node;
+    this.poller = poller;
     this.id = id;
     this.endpoint = endpoint;
     this.control = control;
@@ -301,10 +304,20 @@ public final class Connection implements AutoCloseable {
     if (result >= 0) {
       messagesSent++;
       bytesSent += lengthBytes;
+      flushUnlessPolledSoon();
     } else if (result == SendResult.BACK_PRESSURED) {
       backPressured++;
     }
     return result;
+  }
+
+  /**
+   * On the polling thread, and where the application polls, the next duty cycle sends what waits.
+   */
+  private void flushUnlessPolledSoon() {
+    if (poller.hasThread() && !poller.isPollingThread()) {
+      endpoint.flush();
+    }
   }
 
   private void checkLength(int lengthBytes) {
@@ -424,7 +437,12 @@ public final class Connection implements AutoCloseable {
   private long control(int type) {
     sendLock.lock();
     try {
-      return state == State.CLOSED ? SendResult.CLOSED : endpoint.send(type, 0, NO_PAYLOAD, 0, 0);
+      if (state == State.CLOSED) {
+        return SendResult.CLOSED;
+      }
+      long result = endpoint.send(type, 0, NO_PAYLOAD, 0, 0);
+      flushUnlessPolledSoon();
+      return result;
     } finally {
       sendLock.unlock();
     }
@@ -525,7 +543,7 @@ public final class Connection implements AutoCloseable {
   void awaitClosed() {
     long limitNs = node.clockNs() + 2 * node.config().closeTimeoutNs();
     while (closed.getCount() > 0 && limitNs - node.clockNs() > 0) {
-      if (!node.pollOnBehalfOf(this)) {
+      if (!pollUnlessPolled()) {
         try {
           if (closed.await(10, TimeUnit.MILLISECONDS)) {
             return;
@@ -542,6 +560,21 @@ public final class Connection implements AutoCloseable {
               + id
               + " is still closing: its poller is stuck in a handler, or nobody polls");
     }
+  }
+
+  /** Polls when the node has no pollers of its own; false when they do it. */
+  private boolean pollUnlessPolled() {
+    if (poller.hasThread()) {
+      return false;
+    }
+    if (poller.poll() == 0) {
+      Thread.onSpinWait();
+    }
+    return true;
+  }
+
+  Poller poller() {
+    return poller;
   }
 
   /** Conductor only: heartbeats, silence, device events, deadlines of requests. */

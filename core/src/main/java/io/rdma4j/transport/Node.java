@@ -309,10 +309,12 @@ public final class Node implements AutoCloseable {
             path.name().equals("tcp"),
             config.heartbeatIntervalNs(),
             clockNs());
+    long id = connectionIds.incrementAndGet();
     Connection connection =
         new Connection(
             this,
-            connectionIds.incrementAndGet(),
+            pollers[(int) (id % pollers.length)],
+            id,
             established.result().endpoint(),
             control,
             path,
@@ -323,7 +325,7 @@ public final class Node implements AutoCloseable {
         throw new IOException("the node is closed");
       }
       connections.add(connection);
-      pollers[(int) (connection.id() % pollers.length)].add(connection);
+      connection.poller().add(connection);
     }
     conductor.watch(connection);
     return connection;
@@ -382,7 +384,7 @@ public final class Node implements AutoCloseable {
 
   void forget(Connection connection) {
     connections.remove(connection);
-    pollers[(int) (connection.id() % pollers.length)].remove(connection);
+    connection.poller().remove(connection);
   }
 
   // ---- for connections and agents --------------------------------------------------------------
@@ -410,18 +412,6 @@ public final class Node implements AutoCloseable {
       }
     }
     return false;
-  }
-
-  /** Polls when this node has no pollers of its own; false when they do it. */
-  boolean pollOnBehalfOf(Connection connection) {
-    Poller poller = pollers[(int) (connection.id() % pollers.length)];
-    if (poller.hasThread()) {
-      return false;
-    }
-    if (poller.poll() == 0) {
-      Thread.onSpinWait();
-    }
-    return true;
   }
 
   /** One step of a caller that waits for room. */

@@ -2,7 +2,6 @@ package io.rdma4j.provider.shm;
 
 import static io.rdma4j.provider.shm.RecordLayout.CORRELATION_ID;
 import static io.rdma4j.provider.shm.RecordLayout.HEADER_BYTES;
-import static io.rdma4j.provider.shm.RecordLayout.LINE_BYTES;
 import static io.rdma4j.provider.shm.RecordLayout.WORD;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
@@ -15,10 +14,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Single thread only: the poller. The memory is owned by the endpoint.
  *
- * <p>Consumed lines must be zero in their first word before the producer gets them back, because
- * any of them may be where its next record starts. Clearing takes the line away from the producer's
- * cache, so it is put off: to the first poll that finds nothing, or until {@link #RECLAIM_BYTES}
- * have come together.
+ * <p>This end only reads the ring: a store would take the line away from the producer's cache. The
+ * position is published at the first poll that finds nothing, or when {@link #RECLAIM_BYTES} have
+ * come together.
  */
 final class RingReader extends Padded {
   /** Long enough to spare the producer a refresh per message, short enough not to be felt. */
@@ -91,16 +89,10 @@ final class RingReader extends Padded {
 
   /** Gives all consumed lines back to the producer. */
   void reclaim() {
-    long from = reclaimedPosition;
-    long to = position;
-    if (from == to) {
-      return;
+    if (reclaimedPosition != position) {
+      WORD.setRelease(consumer, 0L, position);
+      reclaimedPosition = position;
     }
-    for (long p = from; p < to; p += LINE_BYTES) {
-      ring.set(JAVA_LONG, p & capacity - 1, 0L);
-    }
-    WORD.setRelease(consumer, 0L, to);
-    reclaimedPosition = to;
   }
 
   /** Makes every later poll find nothing, also one that is under way further up the stack. */

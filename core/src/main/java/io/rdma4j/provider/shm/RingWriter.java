@@ -12,6 +12,11 @@ import java.lang.foreign.MemorySegment;
  * The producing end of a ring.
  *
  * <p>Single thread only: the sender. The memory is owned by the endpoint.
+ *
+ * <p>The consumer looks for the next record in a word that may hold anything from the round before,
+ * so this end clears: when a record is committed, the word behind it is zero already. Words further
+ * ahead are cleared after the commit, off the reader's path; that also brings their lines into this
+ * core's cache before the payloads are written.
  */
 final class RingWriter extends Padded {
   /** The record was published. */
@@ -23,10 +28,18 @@ final class RingWriter extends Padded {
   /** The consumer's position makes no sense; nothing can be written any more. */
   static final int CORRUPT = 2;
 
+  /** Two pages: enough to keep ahead of a burst of small messages. */
+  private static final long CLEAR_AHEAD_BYTES = 8 * 1024;
+
   private final MemorySegment ring;
   private final MemorySegment consumer;
   private final long capacity;
+  private final long clearAheadBytes;
   private long position;
+
+  /** Line starts from {@link #position} up to here are zero. */
+  private long clearedPosition;
+
   private long consumerPosition;
 
   /**
@@ -39,6 +52,8 @@ final class RingWriter extends Padded {
     this.ring = ring;
     this.consumer = consumer;
     this.capacity = ring.byteSize();
+    this.clearAheadBytes = Math.min(CLEAR_AHEAD_BYTES, capacity / 4);
+    this.clearedPosition = capacity; // a new ring is all zeros
   }
 
   /** Publishes a message whose record is at most a quarter of the ring. */
@@ -47,8 +62,9 @@ final class RingWriter extends Padded {
     long index = position & capacity - 1;
     long paddingBytes = recordBytes > capacity - index ? capacity - index : 0;
     long end = position + paddingBytes + recordBytes;
-    if (end - consumerPosition > capacity) {
-      int room = refreshConsumerPosition(end);
+    long clearedEnd = end + LINE_BYTES;
+    if (clearedEnd - consumerPosition > capacity) {
+      int room = refreshConsumerPosition(clearedEnd);
       if (room != WRITTEN) {
         return room;
       }
@@ -59,12 +75,28 @@ final class RingWriter extends Padded {
     }
     MemorySegment.copy(source, offset, ring, start + HEADER_BYTES, lengthBytes);
     ring.set(JAVA_LONG, start + CORRELATION_ID, correlationId);
-    if (paddingBytes != 0) {
-      WORD.setRelease(ring, index, RecordLayout.commitWord(RecordLayout.PADDING, 0, paddingBytes));
+    if (clearedPosition < clearedEnd) {
+      ring.set(JAVA_LONG, end & capacity - 1, 0L);
+      clearedPosition = clearedEnd;
     }
     WORD.setRelease(ring, start, RecordLayout.commitWord(RecordLayout.MESSAGE, type, lengthBytes));
+    if (paddingBytes != 0) {
+      // After the record: the consumer gets to that through the padding.
+      WORD.setRelease(ring, index, RecordLayout.commitWord(RecordLayout.PADDING, 0, paddingBytes));
+    }
     position = end;
+    if (clearedPosition - end < clearAheadBytes / 2) {
+      clearAhead();
+    }
     return WRITTEN;
+  }
+
+  private void clearAhead() {
+    long to = Math.min(position + clearAheadBytes, consumerPosition + capacity);
+    for (long p = clearedPosition; p < to; p += LINE_BYTES) {
+      ring.set(JAVA_LONG, p & capacity - 1, 0L);
+    }
+    clearedPosition = Math.max(clearedPosition, to);
   }
 
   /** Reads how far the consumer is; the peer wrote it, so it is checked before it is believed. */

@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * One end of a connection over a non-blocking socket.
  *
- * <p>Threads as {@link Endpoint} says. Latency comes first: a send goes to the socket at once when
- * nothing waits; otherwise its frame joins those that wait, and all go in one write at the next
- * poll, or when half the buffer is taken. A registered send is copied too (a socket channel takes a
- * foreign segment only through a new buffer object), and its token comes back with the next poll.
+ * <p>Threads as {@link Endpoint} says. A frame waits in the send buffer until {@link #flush}, the
+ * next poll, or until half the buffer is taken; then all go in one write. A registered send is
+ * copied too (a socket channel takes a foreign segment only through a new buffer object), and its
+ * token comes back with the next poll.
  *
  * <p>{@link #close} writes what the socket takes without waiting, and a close frame after it; the
  * socket itself stays open and belongs to the connection. A stream that ends without that frame is
@@ -99,7 +99,6 @@ final class TcpEndpoint implements Endpoint {
     if (state != SendResult.OK) {
       return state;
     }
-    boolean wasPending = sendRing.isPending();
     if (!sendRing.append(type, FrameLayout.MESSAGE, correlationId, source, offset, lengthBytes)) {
       flush();
       if (!sendRing.append(type, FrameLayout.MESSAGE, correlationId, source, offset, lengthBytes)) {
@@ -107,7 +106,7 @@ final class TcpEndpoint implements Endpoint {
         return state == SendResult.OK ? SendResult.BACK_PRESSURED : state;
       }
     }
-    if (!wasPending || sendRing.isCrowded()) {
+    if (sendRing.isCrowded()) {
       flush();
     }
     return SendResult.OK;
@@ -146,7 +145,15 @@ final class TcpEndpoint implements Endpoint {
             + config.maxMessageBytes());
   }
 
-  private void flush() {
+  @Override
+  public void flush() {
+    if (sendState != SendResult.OK || !sendRing.isPending()) {
+      return;
+    }
+    writePending();
+  }
+
+  private void writePending() {
     try {
       sendRing.flush(socket);
     } catch (IOException e) {
@@ -170,9 +177,7 @@ final class TcpEndpoint implements Endpoint {
     if (ended) {
       return given;
     }
-    if (sendRing.isPending() && sendState == SendResult.OK) {
-      flush();
-    }
+    flush();
     int messages = deliver(listener, messageLimit);
     if (messages == 0 && !ended && messageLimit > 0) {
       int read = fill(listener);
@@ -274,7 +279,7 @@ final class TcpEndpoint implements Endpoint {
     sendState = SendResult.CLOSED;
     ended = true;
     if (connected && sendRing.append(0, FrameLayout.CLOSE, 0, MemorySegment.NULL, 0, 0)) {
-      flush();
+      writePending();
     }
     tokens.drain(listener);
     arena.close();

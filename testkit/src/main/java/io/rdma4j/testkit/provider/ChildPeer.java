@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /**
  * A peer in a process of its own that accepts one connection and echoes what it gets, so that a
@@ -59,9 +60,11 @@ final class ChildPeer implements AutoCloseable {
         new BufferedReader(
             new InputStreamReader(process.getInputStream(), StandardCharsets.US_ASCII));
     String line = output.readLine();
-    if (line == null) {
+    if (line == null || !line.matches("[0-9]+")) {
+      // A virtual machine that crashes tells why here.
+      String rest = output.lines().limit(40).collect(Collectors.joining("\n"));
       process.destroyForcibly();
-      throw new IOException("the child process ended before it listened");
+      throw new IOException("the child process did not listen; it said: " + line + "\n" + rest);
     }
     return new ChildPeer(process, new InetSocketAddress(address, Integer.parseInt(line)));
   }

@@ -447,6 +447,7 @@ public abstract class ProviderContract {
       endpoint.poll(inbox, 16);
       assertInTime(startNs, () -> "send of message " + correlationId);
     }
+    endpoint.flush();
     assertEquals(List.of(), inbox.messages());
   }
 

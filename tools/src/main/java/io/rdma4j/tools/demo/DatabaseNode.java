@@ -151,6 +151,7 @@ final class DatabaseNode implements AutoCloseable {
   void abandon() throws IOException {
     if (outcomeDue) {
       outcomeDue = false;
+      commands.println("stop");
       control.setSoTimeout(ABANDON_TIMEOUT_MS);
       readLine();
       control.setSoTimeout(ANSWER_TIMEOUT_MS);

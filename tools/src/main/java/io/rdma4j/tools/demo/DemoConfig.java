@@ -4,6 +4,7 @@ import io.rdma4j.transport.ConnectionAcceptor;
 import io.rdma4j.transport.NodeConfig;
 import io.rdma4j.transport.NodeConfig.Threading;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 
 /**
  * Node configurations of the demo's two processes: one required path, polled by its only thread.
@@ -14,6 +15,11 @@ final class DemoConfig {
 
   /** Twice the window of orders: acknowledgements never meet back-pressure for long. */
   private static final int PATH_WINDOW = 2 * WINDOW;
+
+  /**
+   * The first connect of a fresh process loads and links much; an emulated machine is slow at it.
+   */
+  private static final Duration HANDSHAKE_TIMEOUT = Duration.ofSeconds(20);
 
   /** Largest order either side takes. */
   static final int MAX_ORDER_BYTES = 16 * 1024;
@@ -34,6 +40,7 @@ final class DemoConfig {
         .paths(path)
         .threading(Threading.INVOKER)
         .window(PATH_WINDOW)
+        .handshakeTimeout(HANDSHAKE_TIMEOUT)
         .maxMessageBytes(MAX_ORDER_BYTES);
   }
 }

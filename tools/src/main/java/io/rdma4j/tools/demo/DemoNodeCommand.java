@@ -25,7 +25,8 @@ import picocli.CommandLine.Option;
  *
  * <p>Control lines: {@code serve WAY ADDRESS} is answered by {@code listening PORT} or {@code error
  * TEXT}, and once that stream is over by {@code result RECEIVED LOST DUPLICATED CORRUPTED} or
- * {@code failed TEXT}; {@code cpu} by {@code cpu NANOSECONDS}; {@code end} ends the process.
+ * {@code failed TEXT}; {@code cpu} by {@code cpu NANOSECONDS}; {@code stop} ends a stream that
+ * never began; {@code end} ends the process.
  */
 @Command(
     name = "demo-node",
@@ -133,6 +134,8 @@ public final class DemoNodeCommand implements Callable<Integer> {
       for (String line; (line = lines.readLine()) != null; ) {
         if (line.equals("cpu")) {
           answers.println("cpu " + processCpuNs());
+        } else if (line.equals("stop")) {
+          stopServing();
         } else {
           commands.add(line);
           if (line.equals("end")) {
@@ -150,11 +153,15 @@ public final class DemoNodeCommand implements Callable<Integer> {
     if (!gatewayGone) {
       gatewayGone = true;
       System.err.println("rdma4j demo-node: the order gateway is gone; the database node ends");
-      OrderService now = serving;
-      if (now != null) {
-        now.stop();
-      }
+      stopServing();
       commands.add("gone");
+    }
+  }
+
+  private void stopServing() {
+    OrderService now = serving;
+    if (now != null) {
+      now.stop();
     }
   }
 
