@@ -18,6 +18,9 @@ final class Measurement {
   private static final long STALL_LIMIT_NS = 10_000_000_000L;
   private static final int CLOCK_EVERY = 256;
 
+  /** Orders go out in bursts of at least so many, as a gateway's do that serves many clients. */
+  private static final int BURST = 16;
+
   private final OrderLink link;
   private final Orders orders;
   private final DatabaseNode node;
@@ -80,9 +83,11 @@ final class Measurement {
     long lastAnswered = answered();
     long lastMoveNs = System.nanoTime();
     for (int i = 0; ; i++) {
-      while (sequence - answered() < DemoConfig.WINDOW && link.offer(order, order.length)) {
-        sequence++;
-        order = orders.next(sequence);
+      if (sequence - answered() <= DemoConfig.WINDOW - BURST) {
+        while (sequence - answered() < DemoConfig.WINDOW && link.offer(order, order.length)) {
+          sequence++;
+          order = orders.next(sequence);
+        }
       }
       link.progress();
       if (i % CLOCK_EVERY == 0) {

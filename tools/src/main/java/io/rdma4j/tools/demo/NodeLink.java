@@ -61,7 +61,9 @@ final class NodeLink implements OrderLink {
 
   @Override
   public void progress() throws IOException {
-    node.poll();
+    if (node.poll() == 0) {
+      Thread.onSpinWait();
+    }
     if (acks.failure != null) {
       throw new IOException(acks.ended());
     }

@@ -33,7 +33,9 @@ final class NodeService implements OrderService {
   @Override
   public void serve() throws IOException {
     while (!stopped && handler.ended == null) {
-      node.poll();
+      if (node.poll() == 0) {
+        Thread.onSpinWait();
+      }
       handler.flush();
     }
     EndpointFailure ended = handler.ended;
