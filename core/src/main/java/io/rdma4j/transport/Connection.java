@@ -3,7 +3,6 @@ package io.rdma4j.transport;
 import io.rdma4j.Rdma4jException;
 import io.rdma4j.SendResult;
 import io.rdma4j.pool.RegisteredBuffer;
-import io.rdma4j.pool.RegisteredBufferPool;
 import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
@@ -112,7 +111,8 @@ public final class Connection implements AutoCloseable {
   // ---- what users call -------------------------------------------------------------------------
 
   /**
-   * Sends a pooled buffer without copying it on the way to the device, ring or socket.
+   * Sends a pooled buffer: the device reads it where it lies (verbs), or it is copied once, into
+   * the shared ring or the socket's buffer (shm, tcp).
    *
    * @return {@link SendResult}: on success the buffer has moved to the connection, which gives it
    *     back to the pool when the path is done with it, and the lease is empty; otherwise the
@@ -371,21 +371,25 @@ public final class Connection implements AutoCloseable {
       node.countLateReply();
       return;
     }
-    RegisteredBufferPool pool = node.pool();
-    RegisteredBuffer buffer = pool.newLease();
-    if (!pool.tryAllocate(lengthBytes, buffer)) {
+    Reply reply;
+    try {
+      reply = copyOf(memory, offset, lengthBytes);
+    } catch (RuntimeException e) {
       request.reply.completeExceptionally(
           new RequestFailedException(
               RequestFailedException.Cause.NO_BUFFER,
-              "a reply of " + lengthBytes + " bytes came, but the pool is exhausted"));
+              "a reply of " + lengthBytes + " bytes came, but: " + e.getMessage()));
       return;
     }
-    buffer.lengthBytes(lengthBytes);
-    MemorySegment.copy(memory, offset, buffer.segment(), 0, lengthBytes);
-    Reply reply = new Reply(buffer);
     if (!request.reply.complete(reply)) {
       reply.close(); // the requester cancelled its stage
     }
+  }
+
+  private Reply copyOf(MemorySegment memory, long offset, int lengthBytes) {
+    RegisteredBuffer buffer = node.pool().allocate(lengthBytes);
+    MemorySegment.copy(memory, offset, buffer.segment(), 0, lengthBytes);
+    return new Reply(buffer);
   }
 
   // ---- the polling thread ----------------------------------------------------------------------

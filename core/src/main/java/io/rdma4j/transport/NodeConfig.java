@@ -6,6 +6,7 @@ import io.rdma4j.verbs.Verbs;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -193,7 +194,7 @@ public final class NodeConfig {
     private long heartbeatIntervalNs = 500_000_000L;
     private long livenessTimeoutNs = 5_000_000_000L;
     private long closeTimeoutNs = 1_000_000_000L;
-    private PoolConfig pool = PoolConfig.defaults();
+    private PoolConfig pool = PoolConfig.fromProperties(System.getProperties());
     private @Nullable Path shmDirectory;
     private @Nullable Verbs verbs;
 
@@ -267,13 +268,16 @@ public final class NodeConfig {
       return this;
     }
 
-    /** Configures the pool. */
+    /** Configures the pool; by default as the {@code rdma4j.pool.*} system properties say. */
     public Builder pool(PoolConfig pool) {
       this.pool = pool;
       return this;
     }
 
-    /** Keeps shared-memory files in a directory instead of anonymous memory. */
+    /**
+     * Keeps shared-memory files in a directory instead of anonymous memory; by default the one that
+     * the system property {@code rdma4j.shm.directory} names, if any.
+     */
     public Builder shmDirectory(Path directory) {
       this.shmDirectory = directory;
       return this;
@@ -298,6 +302,12 @@ public final class NodeConfig {
           "maxMessageBytes",
           maxMessageBytes,
           "1 to 16777216");
+      int largestBlockBytes = Arrays.stream(pool.blockSizes()).max().orElse(0);
+      require(
+          maxMessageBytes <= largestBlockBytes,
+          "maxMessageBytes",
+          maxMessageBytes,
+          "at most the pool's largest block, " + largestBlockBytes + " bytes");
       require(window >= 4 && window <= 16_384, "window", window, "4 to 16384");
       require(
           ringBytes >= 4L * maxMessageBytes,

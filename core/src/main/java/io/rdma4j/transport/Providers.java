@@ -30,7 +30,10 @@ final class Providers {
 
   private static Provider create(String name, NodeConfig config) {
     return switch (name) {
-      case "shm" -> new ShmProvider(config.shmDirectory());
+      case "shm" ->
+          config.shmDirectory() == null
+              ? new ShmProvider()
+              : new ShmProvider(config.shmDirectory());
       case "verbs" -> new VerbsProvider(config.verbs() == null ? Verbs.system() : config.verbs());
       case "tcp" -> new TcpProvider();
       default -> throw new IllegalArgumentException("unknown path " + name);

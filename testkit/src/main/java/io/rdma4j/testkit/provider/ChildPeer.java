@@ -9,12 +9,15 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.lang.foreign.MemorySegment;
+import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -42,20 +45,21 @@ final class ChildPeer implements AutoCloseable {
   static ChildPeer start(
       Class<? extends Supplier<Provider>> provider, InetAddress address, EndpointConfig config)
       throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(
+        ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+            .filter(
+                argument -> argument.startsWith("-XX:") || argument.startsWith("--enable-native"))
+            .toList());
+    command.addAll(
+        List.of("-cp", System.getProperty("java.class.path"), ChildPeer.class.getName()));
+    command.addAll(List.of(provider.getName(), address.getHostAddress()));
+    for (int size : new int[] {config.maxMessageBytes(), config.window(), config.ringBytes()}) {
+      command.add(Integer.toString(size));
+    }
     Process process =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED",
-                "-cp",
-                System.getProperty("java.class.path"),
-                ChildPeer.class.getName(),
-                provider.getName(),
-                address.getHostAddress(),
-                Integer.toString(config.maxMessageBytes()),
-                Integer.toString(config.window()),
-                Integer.toString(config.ringBytes()))
-            .redirectError(ProcessBuilder.Redirect.INHERIT)
-            .start();
+        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
     var output =
         new BufferedReader(
             new InputStreamReader(process.getInputStream(), StandardCharsets.US_ASCII));

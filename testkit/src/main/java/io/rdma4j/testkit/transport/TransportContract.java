@@ -11,6 +11,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rdma4j.SendResult;
+import io.rdma4j.pool.PoolConfig;
+import io.rdma4j.pool.PoolExhaustedException;
 import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.testkit.AllocationMeter;
@@ -292,6 +294,32 @@ public abstract class TransportContract {
       Thread.sleep(5);
     }
     assertEquals(1, client.status().lateReplies());
+  }
+
+  @Test
+  void aReplyThatFindsNoBufferEndsItsRequest() {
+    Node server =
+        closeLater(
+            server(
+                (connection, message) -> message.reply(text("reply"), 0, 5), Threading.DEDICATED));
+    PoolConfig small = PoolConfig.builder().maxBytes(2 << 20).slabBytes(2 << 20).build();
+    Node client = closeLater(Node.start(configure(NodeConfig.builder()).pool(small).build()));
+    Connection connection = client.connect(at(server), new Mailbox());
+    List<RegisteredBuffer> taken = new ArrayList<>();
+    assertThrows(
+        PoolExhaustedException.class,
+        () -> {
+          while (true) {
+            taken.add(client.pool().allocate(8192));
+          }
+        });
+    RequestFailedException failure =
+        assertThrows(
+            RequestFailedException.class,
+            () -> connection.request(text("x"), 0, 1, 10 * SECOND_NS));
+    assertEquals(RequestFailedException.Cause.NO_BUFFER, failure.failure());
+    taken.forEach(RegisteredBuffer::release);
+    connection.request(text("x"), 0, 1, 10 * SECOND_NS).close();
   }
 
   @Test
