@@ -14,7 +14,6 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -56,8 +55,7 @@ public final class Connection implements AutoCloseable {
   private final ConnectionHandler handler;
   private final Message message = new Message(this);
   private final Events events = new Events();
-  private final PendingRequests pending = new PendingRequests();
-  private final AtomicLong nextCorrelationId = new AtomicLong(1);
+  private final PendingRequests pending;
   private final CountDownLatch closed = new CountDownLatch(1);
 
   /** Serialises senders; also held while the endpoint is closed, so that nobody sends into it. */
@@ -106,6 +104,7 @@ public final class Connection implements AutoCloseable {
     this.path = path;
     this.registrarIndex = node.registrarIndex(endpoint.registrar());
     this.handler = handler;
+    this.pending = new PendingRequests(node);
   }
 
   // ---- what users call -------------------------------------------------------------------------
@@ -152,7 +151,7 @@ public final class Connection implements AutoCloseable {
       }
       node.idleWhileWaiting();
     }
-    return await(request, result, deadlineNs);
+    return await(request, result);
   }
 
   /**
@@ -170,7 +169,7 @@ public final class Connection implements AutoCloseable {
       }
       node.idleWhileWaiting();
     }
-    return await(request, result, deadlineNs);
+    return await(request, result);
   }
 
   /**
@@ -333,26 +332,15 @@ public final class Connection implements AutoCloseable {
   // ---- requests --------------------------------------------------------------------------------
 
   private PendingRequests.Pending begin(long deadlineNs) {
-    return pending.add(nextCorrelationId.getAndIncrement(), deadlineNs);
+    return pending.add(deadlineNs);
   }
 
-  private Reply await(PendingRequests.Pending request, long sendResult, long deadlineNs) {
+  private Reply await(PendingRequests.Pending request, long sendResult) {
     if (sendResult < 0) {
       pending.take(request.id);
       throw notSent(sendResult);
     }
-    try {
-      while (!request.reply.isDone()) {
-        long leftNs = deadlineNs - node.clockNs();
-        if (leftNs <= 0 && pending.take(request.id) != null) {
-          throw PendingRequests.deadlinePassed();
-        }
-        node.awaitReply(request.reply, leftNs);
-      }
-      return PendingRequests.result(request.reply);
-    } finally {
-      pending.take(request.id); // left there only when the caller was interrupted
-    }
+    return pending.await(request);
   }
 
   private RequestFailedException notSent(long result) {
@@ -363,33 +351,6 @@ public final class Connection implements AutoCloseable {
         : new RequestFailedException(
             RequestFailedException.Cause.DISCONNECTED,
             "the request was not sent: connection " + id + " is " + SendResult.nameOf(result));
-  }
-
-  private void complete(long correlationId, MemorySegment memory, long offset, int lengthBytes) {
-    PendingRequests.Pending request = pending.take(correlationId);
-    if (request == null) {
-      node.countLateReply();
-      return;
-    }
-    Reply reply;
-    try {
-      reply = copyOf(memory, offset, lengthBytes);
-    } catch (RuntimeException e) {
-      request.reply.completeExceptionally(
-          new RequestFailedException(
-              RequestFailedException.Cause.NO_BUFFER,
-              "a reply of " + lengthBytes + " bytes came, but: " + e.getMessage()));
-      return;
-    }
-    if (!request.reply.complete(reply)) {
-      reply.close(); // the requester cancelled its stage
-    }
-  }
-
-  private Reply copyOf(MemorySegment memory, long offset, int lengthBytes) {
-    RegisteredBuffer buffer = node.pool().allocate(lengthBytes);
-    MemorySegment.copy(memory, offset, buffer.segment(), 0, lengthBytes);
-    return new Reply(buffer);
   }
 
   // ---- the polling thread ----------------------------------------------------------------------
@@ -493,7 +454,7 @@ public final class Connection implements AutoCloseable {
         case MessageType.REPLY -> {
           messagesReceived++;
           bytesReceived += lengthBytes;
-          complete(correlationId, memory, offset, lengthBytes);
+          pending.complete(correlationId, memory, offset, lengthBytes);
         }
         case MessageType.GOODBYE -> {
           goodbyeReceived = true;

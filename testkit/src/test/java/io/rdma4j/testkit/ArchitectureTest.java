@@ -9,16 +9,20 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import io.rdma4j.Availability;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.module.ModuleDescriptor;
 import java.lang.module.ModuleFinder;
 import java.net.URISyntaxException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.jar.JarFile;
 import java.util.regex.Pattern;
 import java.util.spi.ToolProvider;
 import java.util.stream.Collectors;
@@ -73,7 +77,20 @@ final class ArchitectureTest {
 
   private static final Set<String> MAY_LINK_NATIVES = Set.of("io.rdma4j.os", "io.rdma4j.verbs.ffi");
 
-  private static final JavaClasses CORE = new ClassFileImporter().importPath(corePath());
+  private static final JavaClasses CORE = importCore();
+
+  /** Core is a folder before Maven has packaged it, a jar afterwards. */
+  private static JavaClasses importCore() {
+    Path path = corePath();
+    if (Files.isDirectory(path)) {
+      return new ClassFileImporter().importPath(path);
+    }
+    try (JarFile jar = new JarFile(path.toFile())) {
+      return new ClassFileImporter().importJar(jar);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
 
   private static Path corePath() {
     return pathOf(Availability.class);

@@ -225,8 +225,10 @@ public final class DemoCommand implements Callable<Integer> {
     } catch (DatabaseNode.GoneException e) {
       throw e;
     } catch (IOException | Rdma4jException e) {
+      progress.clear();
+      System.err.println("rdma4j demo: " + plan.label() + " broke off: " + e.getMessage());
       if (node.hasEnded()) {
-        throw new DatabaseNode.GoneException("the database node is gone (" + e.getMessage() + ")");
+        throw new DatabaseNode.GoneException("the database node is gone");
       }
       node.abandon();
       return DemoRun.failed(plan.way(), plan.device(), String.valueOf(e.getMessage()));

@@ -2,30 +2,32 @@ package io.rdma4j.tools.demo;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
-/** The demo as a user starts it: a process whose output lines are collected. */
+/**
+ * The demo as a user starts it. Both processes write into one file, which outlives either: a pipe
+ * would end with the gateway.
+ */
 final class DemoProcess implements AutoCloseable {
   private final Process process;
-  private final List<String> lines = new CopyOnWriteArrayList<>();
-  private final CompletableFuture<Void> reader;
+  private final Path output;
 
   DemoProcess(String... arguments) throws IOException {
+    output = Files.createTempFile("rdma4j-demo", ".out");
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.add("--enable-native-access=ALL-UNNAMED");
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), "io.rdma4j.tools.Main"));
     command.addAll(List.of(arguments));
-    process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    reader =
-        CompletableFuture.runAsync(
-            () -> process.inputReader(StandardCharsets.UTF_8).lines().forEach(lines::add),
-            task -> Thread.ofVirtual().start(task));
+    process =
+        new ProcessBuilder(command)
+            .redirectErrorStream(true)
+            .redirectOutput(output.toFile())
+            .start();
   }
 
   Process process() {
@@ -37,31 +39,35 @@ final class DemoProcess implements AutoCloseable {
     return process.children().findFirst().orElseThrow();
   }
 
-  List<String> lines() {
-    return lines;
+  List<String> lines() throws IOException {
+    return Files.readAllLines(output, StandardCharsets.UTF_8);
   }
 
-  void awaitLine(String part) throws InterruptedException {
+  String text() throws IOException {
+    return Files.readString(output);
+  }
+
+  void awaitLine(String part) throws IOException, InterruptedException {
     for (int waitMs = 0; waitMs < 30_000; waitMs += 10) {
-      if (lines.stream().anyMatch(line -> line.contains(part))) {
+      if (text().contains(part)) {
         return;
       }
       Thread.sleep(10);
     }
-    throw new AssertionError("no line with '" + part + "' in " + lines);
+    throw new AssertionError("no line with '" + part + "' in " + text());
   }
 
-  int exitStatus(long timeoutSeconds) throws InterruptedException {
+  int exitStatus(long timeoutSeconds) throws IOException, InterruptedException {
     if (!process.waitFor(timeoutSeconds, TimeUnit.SECONDS)) {
-      throw new AssertionError("still running after " + timeoutSeconds + " s: " + lines);
+      throw new AssertionError("still running after " + timeoutSeconds + " s: " + text());
     }
-    reader.orTimeout(10, TimeUnit.SECONDS).exceptionally(e -> null).join();
     return process.exitValue();
   }
 
   @Override
-  public void close() {
+  public void close() throws IOException {
     process.descendants().forEach(ProcessHandle::destroyForcibly);
     process.destroyForcibly();
+    Files.deleteIfExists(output);
   }
 }

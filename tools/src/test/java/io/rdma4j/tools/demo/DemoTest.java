@@ -61,7 +61,7 @@ final class DemoTest {
             "socket,tcp,shm",
             "--json",
             json.toString())) {
-      assertEquals(0, demo.exitStatus(90), () -> String.join("\n", demo.lines()));
+      assertEquals(0, demo.exitStatus(90), demo.text());
       assertTrue(
           demo.lines().stream().noneMatch(line -> line.contains("\r") || line.contains("\033")),
           "a pipe gets no progress");
@@ -108,7 +108,7 @@ final class DemoTest {
             input.toString(),
             "--framing",
             framing)) {
-      assertEquals(0, demo.exitStatus(60), () -> String.join("\n", demo.lines()));
+      assertEquals(0, demo.exitStatus(60), demo.text());
       assertTrue(demo.lines().getFirst().startsWith(expected), demo.lines().getFirst());
     }
   }
@@ -123,18 +123,14 @@ final class DemoTest {
     cases.add(new String[] {"demo", "--input", cut.toString(), "--framing", "morse"});
     for (String[] arguments : cases) {
       try (DemoProcess demo = new DemoProcess(arguments)) {
-        assertEquals(64, demo.exitStatus(30), () -> String.join("\n", demo.lines()));
-        assertTrue(
-            demo.lines().stream().anyMatch(line -> line.contains("allowed")),
-            String.join("\n", demo.lines()));
+        assertEquals(64, demo.exitStatus(30), demo.text());
+        assertTrue(demo.lines().stream().anyMatch(line -> line.contains("allowed")), demo.text());
       }
     }
     try (DemoProcess demo =
         new DemoProcess("demo", "--input", cut.toString(), "--framing", "length32")) {
       assertNotEquals(0, demo.exitStatus(30));
-      assertTrue(
-          demo.lines().stream().anyMatch(line -> line.contains("cut short")),
-          String.join("\n", demo.lines()));
+      assertTrue(demo.lines().stream().anyMatch(line -> line.contains("cut short")), demo.text());
     }
   }
 
@@ -147,7 +143,7 @@ final class DemoTest {
       demo.awaitLine("round trips");
       demo.databaseNode().destroyForcibly();
       int status = demo.exitStatus(2 + 3); // 2 s to notice, the rest for a busy machine
-      assertEquals(3, status, () -> String.join("\n", demo.lines()));
+      assertEquals(3, status, demo.text());
       demo.awaitLine("database node is gone");
     }
     assertEquals(before, sharedMemory());
