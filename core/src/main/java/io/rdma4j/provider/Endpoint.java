@@ -64,6 +64,11 @@ public interface Endpoint {
    */
   default void flush() {}
 
+  /** Returns whether everything sent has left this process. By the polling thread. */
+  default boolean isFlushed() {
+    return true;
+  }
+
   /**
    * Makes progress: delivers messages, gives back sent memory, reports a failure once. Never
    * blocks.

@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /**
  * Turns a TCP connection into an established path: both ends say hello, agree on sizes, and
@@ -44,11 +45,16 @@ final class Bootstrap {
     return id;
   }
 
-  /** Connects to a node and negotiates as the initiator. */
-  Established initiate(InetSocketAddress peer) throws IOException {
+  /**
+   * Connects to a node and negotiates as the initiator.
+   *
+   * @param onOpen gets the socket at once, so that another thread can end the attempt by closing it
+   */
+  Established initiate(InetSocketAddress peer, Consumer<SocketChannel> onOpen) throws IOException {
     long deadlineNs = System.nanoTime() + config.handshakeTimeoutNs();
     SocketChannel socket = SocketChannel.open();
     try {
+      onOpen.accept(socket);
       socket.socket().connect(peer, (int) Math.max(1, config.handshakeTimeoutNs() / 1_000_000));
       BootstrapChannel channel = channel(socket, deadlineNs);
       byte[] token = randomId();

@@ -1,5 +1,7 @@
 package io.rdma4j.transport;
 
+import io.rdma4j.Rdma4jException;
+import io.rdma4j.concurrent.Threads;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import java.io.IOException;
@@ -25,6 +27,8 @@ final class Conductor {
   /** Bounds how late a deadline, a silent peer or a device event is seen. */
   private static final long TICK_MS = 20;
 
+  private static final long CLOSE_TIMEOUT_NS = 1_000_000_000L;
+
   private final Node node;
   private final Selector selector;
   private final @Nullable ServerSocketChannel listener;
@@ -44,7 +48,7 @@ final class Conductor {
     selector = Selector.open();
     try {
       listener = listenAddress == null ? null : listen(listenAddress);
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
       selector.close();
       throw e;
     }
@@ -58,7 +62,7 @@ final class Conductor {
       channel.configureBlocking(false);
       channel.register(selector, SelectionKey.OP_ACCEPT);
       return channel;
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
       channel.close();
       throw new IOException("cannot listen on " + address + ": " + e.getMessage(), e);
     }
@@ -155,14 +159,15 @@ final class Conductor {
   }
 
   /** Ends the thread. */
-  void close() throws InterruptedException {
+  void close() {
     running = false;
     selector.wakeup();
-    if (thread.isAlive() && thread != Thread.currentThread()) {
-      thread.join();
-    }
+    boolean ended = Threads.join(thread, CLOSE_TIMEOUT_NS);
     close(listener);
     close(selector);
+    if (!ended) {
+      throw new Rdma4jException("the conductor is stuck in a continuation of a request");
+    }
   }
 
   private static void close(@Nullable AutoCloseable resource) {

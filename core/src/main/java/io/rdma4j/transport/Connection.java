@@ -15,6 +15,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -141,47 +142,39 @@ public final class Connection implements AutoCloseable {
    * @throws RequestFailedException when there is no reply within {@code timeoutNs}
    */
   public Reply request(MemorySegment source, long offset, int lengthBytes, long timeoutNs) {
-    long deadlineNs = node.clockNs() + timeoutNs;
-    PendingRequests.Pending request = begin(deadlineNs);
-    long result;
-    while ((result = sendCopy(MessageType.REQUEST, request.id, source, offset, lengthBytes))
-        == SendResult.BACK_PRESSURED) {
-      if (node.clockNs() - deadlineNs >= 0) {
-        break;
-      }
-      node.idleWhileWaiting();
-    }
-    return await(request, result);
+    PendingRequests.Pending request = pending.add(node.clockNs() + timeoutNs);
+    return await(
+        request, () -> sendCopy(MessageType.REQUEST, request.id, source, offset, lengthBytes));
   }
 
   /**
-   * Sends a request from a pooled buffer, which moves to the connection unless this throws {@link
-   * RequestFailedException.Cause#BACK_PRESSURED}, and waits for its reply.
+   * Sends a request from a pooled buffer and waits for its reply. The buffer moves to the
+   * connection when the request is sent; the lease tells: it is empty then, and still the caller's
+   * otherwise.
    */
   public Reply request(RegisteredBuffer buffer, long timeoutNs) {
-    long deadlineNs = node.clockNs() + timeoutNs;
-    PendingRequests.Pending request = begin(deadlineNs);
-    long result;
-    while ((result = sendBuffer(MessageType.REQUEST, request.id, buffer))
-        == SendResult.BACK_PRESSURED) {
-      if (node.clockNs() - deadlineNs >= 0) {
-        break;
-      }
-      node.idleWhileWaiting();
-    }
-    return await(request, result);
+    PendingRequests.Pending request = pending.add(node.clockNs() + timeoutNs);
+    return await(request, () -> sendBuffer(MessageType.REQUEST, request.id, buffer));
   }
 
   /**
-   * Sends a request by copy. The stage completes on the polling thread with the reply, which the
-   * receiver closes, or with a {@link RequestFailedException}.
+   * Sends a request by copy. The stage completes with the reply, which the receiver closes, or with
+   * a {@link RequestFailedException}; on the polling thread, at the deadline on the node's
+   * background thread, or on this one when the request is refused at once. Long continuations
+   * belong on an executor ({@code thenApplyAsync}).
    */
   public CompletionStage<Reply> requestAsync(
       MemorySegment source, long offset, int lengthBytes, long timeoutNs) {
-    PendingRequests.Pending request = begin(node.clockNs() + timeoutNs);
-    long result = sendCopy(MessageType.REQUEST, request.id, source, offset, lengthBytes);
+    PendingRequests.Pending request = pending.add(node.clockNs() + timeoutNs);
+    long result = SendResult.CLOSED;
+    try {
+      result = sendCopy(MessageType.REQUEST, request.id, source, offset, lengthBytes);
+    } finally {
+      if (result < 0) {
+        pending.take(request.id);
+      }
+    }
     if (result < 0) {
-      pending.take(request.id);
       request.reply.completeExceptionally(notSent(result));
     }
     return request.reply;
@@ -331,14 +324,21 @@ public final class Connection implements AutoCloseable {
 
   // ---- requests --------------------------------------------------------------------------------
 
-  private PendingRequests.Pending begin(long deadlineNs) {
-    return pending.add(deadlineNs);
-  }
-
-  private Reply await(PendingRequests.Pending request, long sendResult) {
-    if (sendResult < 0) {
-      pending.take(request.id);
-      throw notSent(sendResult);
+  private Reply await(PendingRequests.Pending request, LongSupplier send) {
+    long result = SendResult.CLOSED;
+    try {
+      result = send.getAsLong();
+      while (result == SendResult.BACK_PRESSURED && node.clockNs() - request.deadlineNs < 0) {
+        node.idleWhileWaiting();
+        result = send.getAsLong();
+      }
+    } finally {
+      if (result < 0) {
+        pending.take(request.id);
+      }
+    }
+    if (result < 0) {
+      throw notSent(result);
     }
     return pending.await(request);
   }
@@ -364,15 +364,26 @@ public final class Connection implements AutoCloseable {
     if (!announced) {
       announce();
     }
+    // Read before the poll: what the peer sent before it went is there by now, and goes first.
+    EndpointFailure suspected = suspicion;
     int work = endpoint.poll(events, MESSAGES_PER_POLL);
-    if (work == 0 && suspicion != null && failure == null) {
-      failure = suspicion;
+    if (suspected != null) {
+      judge(suspected, work);
     }
     if (failure != null) {
       finish(failure);
       return work + 1;
     }
     return now == State.CLOSING ? work + closeStep() : work;
+  }
+
+  private void judge(EndpointFailure suspected, int work) {
+    if (work == 0 && failure == null) {
+      failure = suspected;
+    } else if (work > 0 && control.carriesMessages()) {
+      // The peer had spoken; it was this side that did not listen for a while.
+      suspicion = null;
+    }
   }
 
   private void announce() {
@@ -388,7 +399,7 @@ public final class Connection implements AutoCloseable {
     if (!goodbyeSent && control(MessageType.GOODBYE) >= 0) {
       goodbyeSent = true;
     }
-    if (goodbyeSent && goodbyeReceived) {
+    if (goodbyeSent && goodbyeReceived && endpoint.isFlushed()) {
       finish(new EndpointFailure(Kind.PEER_CLOSED, "closed in good order"));
       return 1;
     }
@@ -406,7 +417,7 @@ public final class Connection implements AutoCloseable {
         return SendResult.CLOSED;
       }
       long result = endpoint.send(type, 0, NO_PAYLOAD, 0, 0);
-      flushUnlessPolledSoon();
+      endpoint.flush();
       return result;
     } finally {
       sendLock.unlock();
@@ -505,25 +516,45 @@ public final class Connection implements AutoCloseable {
     }
   }
 
-  void awaitClosed() {
+  /** Waits for the end, unless interrupted: then the poller finishes it without this caller. */
+  private void awaitClosed() {
+    awaitClosed(false);
+  }
+
+  /** Waits for the end through interrupts, for a node that is about to free what this uses. */
+  void awaitClosedInAnyCase() {
+    awaitClosed(true);
+  }
+
+  private void awaitClosed(boolean throughInterrupts) {
     long limitNs = node.clockNs() + 2 * node.config().closeTimeoutNs();
-    while (closed.getCount() > 0 && limitNs - node.clockNs() > 0) {
-      if (!pollUnlessPolled()) {
-        try {
-          if (closed.await(10, TimeUnit.MILLISECONDS)) {
-            return;
-          }
-        } catch (InterruptedException e) {
-          Thread.currentThread().interrupt();
-          return; // the poller finishes the closing without this caller
+    boolean interrupted = false;
+    while (closed.getCount() > 0
+        && limitNs - node.clockNs() > 0
+        && (throughInterrupts || !interrupted)) {
+      try {
+        if (!pollUnlessPolled() && closed.await(10, TimeUnit.MILLISECONDS)) {
+          break;
         }
+      } catch (InterruptedException e) {
+        interrupted = true;
       }
     }
-    if (closed.getCount() > 0) {
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    if (closed.getCount() > 0 && !interrupted) {
       throw new Rdma4jException(
           "connection "
               + id
               + " is still closing: its poller is stuck in a handler, or nobody polls");
+    }
+  }
+
+  /** Ends a connection that no poller looks after any more. */
+  void abandon(EndpointFailure reason) {
+    if (state != State.CLOSED) {
+      finish(reason);
     }
   }
 
@@ -549,7 +580,7 @@ public final class Connection implements AutoCloseable {
     }
     endpoint.housekeep(nowNs);
     pending.expire(nowNs);
-    if (control.heartbeatDue(nowNs) && !control.sendHeartbeat()) {
+    if (state == State.OPEN && control.heartbeatDue(nowNs) && !control.sendHeartbeat()) {
       control(MessageType.HEARTBEAT);
     }
     long silentNs = control.silentNs(nowNs);

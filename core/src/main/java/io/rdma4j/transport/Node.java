@@ -4,6 +4,8 @@ import io.rdma4j.Availability;
 import io.rdma4j.Rdma4jException;
 import io.rdma4j.concurrent.IdleStrategy;
 import io.rdma4j.pool.RegisteredBufferPool;
+import io.rdma4j.provider.EndpointFailure;
+import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.Provider;
 import io.rdma4j.transport.Bootstrap.Established;
@@ -30,6 +32,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -94,7 +97,7 @@ public final class Node implements AutoCloseable {
     try {
       conductor =
           new Conductor(this, config.listenAddress(), "rdma4j-conductor-" + number, this::onAccept);
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
       pool.close();
       throw e;
     }
@@ -182,11 +185,29 @@ public final class Node implements AutoCloseable {
     if (peer.isUnresolved()) {
       throw new ConnectFailedException("host " + peer.getHostString() + " is not known", null);
     }
+    if (!handshakes.tryAcquire()) {
+      throw new ConnectFailedException(
+          MAX_HANDSHAKES + " handshakes of this node are under way already", null);
+    }
+    AtomicReference<@Nullable SocketChannel> opened = new AtomicReference<>();
     try {
-      Established established = bootstrap.initiate(peer);
+      requireOpen();
+      Established established =
+          bootstrap.initiate(
+              peer,
+              socket -> {
+                opened.set(socket);
+                handshaking.add(socket);
+              });
       return add(established, pathOf(established), handler);
     } catch (IOException e) {
       throw new ConnectFailedException("no connection to " + peer + ": " + e.getMessage(), e);
+    } finally {
+      SocketChannel socket = opened.get();
+      if (socket != null) {
+        handshaking.remove(socket);
+      }
+      handshakes.release();
     }
   }
 
@@ -240,47 +261,68 @@ public final class Node implements AutoCloseable {
         return;
       }
     }
-    conductor.stopListening();
+    // An interrupt must not cut the order short: what is freed here may still be in use by a
+    // poller.
+    boolean interrupted = Thread.interrupted();
+    try {
+      closeInOrder();
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private void closeInOrder() {
     Rdma4jException failure = new Rdma4jException("closing the node failed in part");
+    conductor.stopListening();
     attempt(failure, this::endHandshakes);
     for (Connection connection : connections) {
       connection.startClosing();
     }
     for (Connection connection : connections) {
-      attempt(failure, connection::awaitClosed);
+      attempt(failure, connection::awaitClosedInAnyCase);
     }
+    boolean quiet = true;
     for (Poller poller : pollers) {
-      attempt(failure, poller::close);
+      quiet &= poller.close(config.closeTimeoutNs());
     }
     attempt(failure, conductor::close);
-    attempt(failure, pool::close);
-    Providers.close(providers, failure);
+    if (quiet) {
+      EndpointFailure reason = new EndpointFailure(Kind.DEVICE, "the node was closed");
+      for (Connection connection : connections) {
+        attempt(failure, () -> connection.abandon(reason));
+      }
+      attempt(failure, pool::close);
+      Providers.close(providers, failure);
+    } else {
+      failure.addSuppressed(
+          new Rdma4jException(
+              "a poller is stuck in a handler; pool and devices stay open, since it may use them"));
+    }
     if (failure.getSuppressed().length > 0) {
       throw failure;
     }
   }
 
   /** Ends the handshakes under way, so that nobody comes after the providers are closed. */
-  private void endHandshakes() throws InterruptedException {
+  private void endHandshakes() {
     for (SocketChannel socket : handshaking) {
       closeQuietly(socket);
     }
-    if (!handshakes.tryAcquire(MAX_HANDSHAKES, config.handshakeTimeoutNs(), TimeUnit.NANOSECONDS)) {
-      throw new Rdma4jException("a handshake did not end within its own deadline");
+    long endNs = clockNs() + config.handshakeTimeoutNs() + config.closeTimeoutNs();
+    while (!handshakes.tryAcquire(MAX_HANDSHAKES)) {
+      if (clockNs() - endNs >= 0) {
+        throw new Rdma4jException("a handshake did not end within its own deadline");
+      }
+      LockSupport.parkNanos(1_000_000);
     }
   }
 
-  private interface Step {
-    void run() throws InterruptedException;
-  }
-
-  private static void attempt(Rdma4jException failure, Step step) {
+  private static void attempt(Rdma4jException failure, Runnable step) {
     try {
       step.run();
     } catch (RuntimeException e) {
-      failure.addSuppressed(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
       failure.addSuppressed(e);
     }
   }
@@ -342,20 +384,29 @@ public final class Node implements AutoCloseable {
   }
 
   private void acceptHandshake(SocketChannel socket) {
+    Established unowned = null;
     try {
+      handshaking.add(socket);
+      if (closed.get()) {
+        throw new IOException("the node is closed");
+      }
       Established established = bootstrap.accept(socket);
+      unowned = established;
       PathChoice path = pathOf(established);
       ConnectionHandler handler =
           config
               .acceptor()
               .accept((InetSocketAddress) socket.socket().getRemoteSocketAddress(), path);
       if (handler == null) {
-        discard(established);
         throw new IOException("refused by the application");
       }
+      unowned = null;
       add(established, path, handler);
     } catch (IOException | RuntimeException e) {
       handshakeFailed(socket, e);
+      if (unowned != null) {
+        discard(unowned);
+      }
       closeQuietly(socket);
     } finally {
       handshaking.remove(socket);

@@ -296,6 +296,11 @@ public final class NodeConfig {
         require(KNOWN_PATHS.contains(path), "paths", path, "one of " + KNOWN_PATHS);
       }
       require(new LinkedHashSet<>(paths).size() == paths.size(), "paths", paths, "each path once");
+      require(
+          listenAddress == null || !listenAddress.isUnresolved(),
+          "listen",
+          String.valueOf(listenAddress),
+          "an address of a known host");
       require(pollers >= 1 && pollers <= 256, "pollers", pollers, "1 to 256");
       require(
           maxMessageBytes >= 1 && maxMessageBytes <= 1 << 24,

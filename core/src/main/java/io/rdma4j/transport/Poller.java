@@ -1,6 +1,8 @@
 package io.rdma4j.transport;
 
 import io.rdma4j.concurrent.IdleStrategy;
+import io.rdma4j.concurrent.Threads;
+import io.rdma4j.provider.EndpointFailure;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
@@ -39,7 +41,8 @@ final class Poller {
       try {
         idle.idle(poll());
       } catch (Error e) {
-        LOG.log(Level.ERROR, "a poller failed; its connections no longer move", e);
+        LOG.log(Level.ERROR, "a poller failed; its connections end", e);
+        abandonAll("the poller failed: " + e);
         throw e;
       } catch (RuntimeException e) {
         LOG.log(Level.ERROR, "a poller caught what a connection let through", e);
@@ -86,12 +89,20 @@ final class Poller {
     }
   }
 
-  /** Ends the thread; connections must be closed already. */
-  void close() throws InterruptedException {
-    running = false;
-    Thread own = thread;
-    if (own != null && own != Thread.currentThread()) {
-      own.join();
+  private void abandonAll(String message) {
+    EndpointFailure reason = new EndpointFailure(EndpointFailure.Kind.DEVICE, message);
+    for (Connection connection : connections) {
+      try {
+        connection.abandon(reason);
+      } catch (RuntimeException | Error e) {
+        LOG.log(Level.ERROR, connection + " could not be ended", e);
+      }
     }
+  }
+
+  /** Ends the thread; returns false when it has not ended in time. */
+  boolean close(long timeoutNs) {
+    running = false;
+    return thread == null || Threads.join(thread, timeoutNs);
   }
 }

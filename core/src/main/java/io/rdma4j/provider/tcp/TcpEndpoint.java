@@ -153,6 +153,11 @@ final class TcpEndpoint implements Endpoint {
     writePending();
   }
 
+  @Override
+  public boolean isFlushed() {
+    return sendState != SendResult.OK || !sendRing.isPending();
+  }
+
   private void writePending() {
     try {
       sendRing.flush(socket);
