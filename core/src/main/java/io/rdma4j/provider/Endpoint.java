@@ -85,8 +85,8 @@ public interface Endpoint {
   default void housekeep(long nowNs) {}
 
   /**
-   * Gives everything back. Tokens still out are handed to the listener before this returns; no
-   * other callback is made. Idempotent.
+   * Gives everything back. Not from a callback of the listener. Tokens still out are handed to the
+   * listener before this returns; no other callback is made. Idempotent.
    */
   void close(EndpointListener listener);
 }

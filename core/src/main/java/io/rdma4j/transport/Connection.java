@@ -379,7 +379,10 @@ public final class Connection implements AutoCloseable {
 
   private void judge(EndpointFailure suspected, int work) {
     if (work == 0 && failure == null) {
-      failure = suspected;
+      failure =
+          goodbyeReceived
+              ? new EndpointFailure(Kind.PEER_CLOSED, "the peer has closed the connection")
+              : suspected;
     } else if (work > 0 && control.carriesMessages()) {
       // The peer had spoken; it was this side that did not listen for a while.
       suspicion = null;

@@ -361,6 +361,8 @@ public final class Node implements AutoCloseable {
             control,
             path,
             handler);
+    // From here on the socket is the connection's; a close of the node must not cut it off.
+    handshaking.remove(established.socket());
     synchronized (connections) {
       if (closed.get()) {
         discard(established);

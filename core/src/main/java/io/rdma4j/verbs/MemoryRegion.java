@@ -26,7 +26,7 @@ public abstract class MemoryRegion implements AutoCloseable {
     }
   }
 
-  /** Users in the low 30 bits; the owner itself counts as one until close. */
+  /** Users; the owner itself counts as one until close. */
   private volatile int references = 1;
 
   /** True from the start of a deregistration until it fails, or for ever. */
@@ -152,16 +152,22 @@ public abstract class MemoryRegion implements AutoCloseable {
     return deregistered;
   }
 
-  /** Refuses new users and deregisters as soon as the last present one is done. */
+  /**
+   * Refuses new users and deregisters as soon as the last present one is done. Where the device has
+   * refused to deregister, another close tries again.
+   */
   @Override
   public final void close() {
+    boolean first;
     synchronized (this) {
-      if (closed) {
-        return;
-      }
+      first = !closed;
       closed = true;
     }
-    release();
+    if (first) {
+      release();
+    } else if (references == 0 && !deregistered) {
+      deregisterOnce();
+    }
   }
 
   @Override

@@ -130,6 +130,20 @@ final class FallbackTest {
   }
 
   @Test
+  void aHostThatIsNotKnownIsRefusedWithTheProperty() {
+    IllegalArgumentException refusal =
+        assertThrows(
+            IllegalArgumentException.class,
+            () ->
+                config("tcp")
+                    .listen(
+                        InetSocketAddress.createUnresolved("no-such-host.invalid", 1),
+                        (peer, path) -> null)
+                    .build());
+    assertTrue(String.valueOf(refusal.getMessage()).contains("NodeConfig.listen"));
+  }
+
+  @Test
   void aPeerThatDoesNotOfferThePathIsAConnectFailureWithTheReason() {
     Mailbox inbox = new Mailbox();
     try (Node server = Node.start(listening(config("tcp"), inbox));

@@ -4,6 +4,7 @@ import io.rdma4j.Rdma4jException;
 import io.rdma4j.tools.demo.DemoCommand;
 import io.rdma4j.tools.demo.DemoNodeCommand;
 import io.rdma4j.tools.doctor.DoctorCommand;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.lang.module.ModuleDescriptor;
 import java.nio.charset.StandardCharsets;
@@ -70,7 +71,7 @@ public final class Main {
 
   /** The library's own exceptions say what to do; any other is a defect and needs its stack. */
   private static void explain(Exception failure, PrintWriter err) {
-    if (failure instanceof Rdma4jException) {
+    if (failure instanceof Rdma4jException || failure instanceof IOException) {
       err.println("rdma4j: " + failure.getMessage());
     } else {
       failure.printStackTrace(err);

@@ -66,7 +66,11 @@ public final class BlockPool {
         sizeClass = (sizeClass + 1) % sizes.count();
       }
     } catch (RuntimeException | Error e) {
-      close();
+      try {
+        close();
+      } catch (RuntimeException closing) {
+        e.addSuppressed(closing);
+      }
       throw e;
     }
   }

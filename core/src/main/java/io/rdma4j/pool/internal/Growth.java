@@ -1,5 +1,6 @@
 package io.rdma4j.pool.internal;
 
+import io.rdma4j.Rdma4jException;
 import io.rdma4j.pool.PoolGrowthException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -66,6 +67,9 @@ final class Growth {
     } catch (CompletionException e) {
       if (e.getCause() instanceof PoolGrowthException first) {
         throw new PoolGrowthException(first);
+      }
+      if (e.getCause() instanceof Rdma4jException first) {
+        throw new Rdma4jException(String.valueOf(first.getMessage()), first);
       }
       throw new IllegalStateException("growing the pool failed in another thread", e.getCause());
     } finally {

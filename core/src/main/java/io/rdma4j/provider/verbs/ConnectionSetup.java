@@ -9,6 +9,8 @@ import io.rdma4j.verbs.CmId;
 import io.rdma4j.verbs.CmParameters;
 import io.rdma4j.verbs.Verbs;
 import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.security.MessageDigest;
 import java.util.Arrays;
@@ -35,6 +37,7 @@ import java.util.function.Function;
  * Whatever fails gives everything back.
  */
 final class ConnectionSetup {
+  private static final Logger LOG = System.getLogger(ConnectionSetup.class.getName());
   private static final int TOKEN_BYTES = 16;
   private static final int RESOLVE_TIMEOUT_MS = 2000;
   private static final int BACKLOG = 8;
@@ -178,6 +181,9 @@ final class ConnectionSetup {
       strangers++;
       try (id) {
         id.reject(NO_DATA);
+      } catch (VerbsException e) {
+        // A stranger that has gone already must not cost our peer its connection.
+        LOG.log(Level.DEBUG, "a stranger's connect request could not be refused", e);
       }
     }
     throw new IOException(

@@ -68,7 +68,7 @@ final class SendSide implements AutoCloseable {
   private long creditsTold;
   private int nextSlot;
   private int unsignaled;
-  private boolean shut;
+  private volatile boolean shut;
 
   // Written by the polling thread.
   private long completed;
@@ -221,8 +221,13 @@ final class SendSide implements AutoCloseable {
    * @return tokens given back
    */
   int complete(long sequence, EndpointListener listener) {
-    if (sequence >= (long) POSTED.getAcquire(this)) {
-      throw new IllegalStateException("completion of request " + sequence + ", never posted");
+    long posted = (long) POSTED.getAcquire(this);
+    if (sequence >= posted) {
+      if (!shut) {
+        throw new IllegalStateException("completion of request " + sequence + ", never posted");
+      }
+      // siw may queue a request, refuse it all the same, and flush it later: it was not counted.
+      sequence = posted - 1;
     }
     int givenBack = 0;
     while (completed <= sequence) {
@@ -240,7 +245,24 @@ final class SendSide implements AutoCloseable {
   /** Frees all slots; the queue pair must be destroyed or drained. */
   int giveBackAll(EndpointListener listener) {
     long last = (long) POSTED.getAcquire(this) - 1;
-    return last < 0 ? 0 : complete(last, listener);
+    int givenBack = 0;
+    RuntimeException failure = null;
+    while (completed <= last) {
+      try {
+        givenBack += complete(completed, listener);
+      } catch (RuntimeException e) {
+        // The listener's: the other tokens have to come back all the same.
+        if (failure == null) {
+          failure = e;
+        } else {
+          failure.addSuppressed(e);
+        }
+      }
+    }
+    if (failure != null) {
+      throw failure;
+    }
+    return givenBack;
   }
 
   /** Returns how many requests have not completed. */

@@ -35,6 +35,9 @@ import org.jspecify.annotations.Nullable;
 final class VerbsEndpoint implements Endpoint {
   private static final int BATCH = 32;
 
+  /** Bounds a poll beside a sender that keeps the queue busy. */
+  private static final int MAX_TOKENS_PER_POLL = 256;
+
   /** How long the device may take to hand back what a queue pair in error holds. */
   private static final long DRAIN_BOUND_NS = 1_000_000_000L;
 
@@ -221,7 +224,7 @@ final class VerbsEndpoint implements Endpoint {
     int tokens = 0;
     boolean empty = false;
     try {
-      while (messages < messageLimit && !empty && !broken) {
+      while (messages < messageLimit && tokens < MAX_TOKENS_PER_POLL && !empty && !broken) {
         if (!nextCompletion()) {
           empty = true;
         } else if (batch.status(batchCursor) != Completions.SUCCESS) {
@@ -423,9 +426,17 @@ final class VerbsEndpoint implements Endpoint {
       if (eventsClosed) {
         return;
       }
-      context.drainEvents();
-      for (CmEvent event; (event = id.awaitEvent(0)) != null; ) {
-        onConnectionEvent(event);
+      try {
+        context.drainEvents();
+      } catch (VerbsException e) {
+        report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+      }
+      try {
+        for (CmEvent event; (event = id.awaitEvent(0)) != null; ) {
+          onConnectionEvent(event);
+        }
+      } catch (VerbsException e) {
+        report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
       }
     }
   }
@@ -451,20 +462,22 @@ final class VerbsEndpoint implements Endpoint {
     }
     State before = state;
     state = State.CLOSED;
-    if (before == State.OPEN && trouble.get() == null) {
-      sayGoodbye(listener);
-    }
-    sends.shut();
-    if (before != State.ENDED) {
-      moveToError();
-    }
     try {
-      // Destroying the queue pair makes the device let go of everything, signaled or not; waiting
-      // for
-      // completions would wait for ever for an unsignaled tail that had been sent in good order.
-      giveBack();
+      if (before == State.OPEN && trouble.get() == null) {
+        sayGoodbye(listener);
+      }
+      sends.shut();
+      if (before != State.ENDED) {
+        moveToError();
+      }
     } finally {
-      sends.giveBackAll(listener);
+      try {
+        // Destroying the queue pair makes the device let go of everything, signaled or not. Waiting
+        // for completions would wait for an unsignaled tail, which never completes.
+        giveBack();
+      } finally {
+        sends.giveBackAll(listener);
+      }
     }
   }
 

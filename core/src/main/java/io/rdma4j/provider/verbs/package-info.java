@@ -19,8 +19,8 @@
  *  VerbsEndpoint.trouble      any, first one wins             poller
  * </pre>
  *
- * The send lock is held for one post at a time. A sender spins for it; the poller, which needs it
- * for credit messages only, merely tries and comes back at its next turn.
+ * The send lock is held for one post at a time. A sender spins for it, and so does a close; the
+ * poller, which needs it for credit messages, merely tries and comes back at its next turn.
  */
 @NullMarked
 package io.rdma4j.provider.verbs;

@@ -60,7 +60,13 @@ final class NativeCmId implements CmId {
     channel = made;
     int fd = made.reinterpret(Integer.BYTES).get(JAVA_INT, Layouts.EVENT_CHANNEL_FD);
     wait = new FileDescriptors.Wait(frame, fd);
-    FileDescriptors.setNonBlocking(frame, fd);
+    try {
+      FileDescriptors.setNonBlocking(frame, fd);
+    } catch (Throwable e) {
+      rdmacm.destroyEventChannel.run(frame, channel);
+      frame.close();
+      throw e;
+    }
   }
 
   static NativeCmId create(NativeVerbs verbs) {
@@ -84,7 +90,15 @@ final class NativeCmId implements CmId {
 
   /** Takes over the identifier of a connect request and moves it to a channel of its own. */
   private static NativeCmId adopt(NativeVerbs verbs, MemorySegment newId) {
-    NativeCmId cmId = new NativeCmId(verbs);
+    NativeCmId cmId;
+    try {
+      cmId = new NativeCmId(verbs);
+    } catch (Throwable e) {
+      try (Frame call = new Frame()) {
+        verbs.rdmacm().destroyId.status(call, newId);
+      }
+      throw e;
+    }
     try {
       int errno = cmId.rdmacm.migrateId.status(cmId.frame, newId, cmId.channel);
       cmId.check(cmId.rdmacm.migrateId, errno, "identifier of a connect request");
@@ -343,8 +357,8 @@ final class NativeCmId implements CmId {
       }
       MemorySegment now = id;
       if (now != null) {
-        failures.attempt(
-            () -> check(rdmacm.destroyId, rdmacm.destroyId.status(frame, now), toString()));
+        String name = toString(); // reads the C object, so before that goes
+        failures.attempt(() -> check(rdmacm.destroyId, rdmacm.destroyId.status(frame, now), name));
       }
       id = null;
       closed = true;

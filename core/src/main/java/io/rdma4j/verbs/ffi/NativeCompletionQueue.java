@@ -123,7 +123,7 @@ final class NativeCompletionQueue extends UsedObject implements CompletionQueue 
       errno = device.verbs().ibverbs().destroyCq.status(frame, pointer());
     }
     if (errno == 0) {
-      device.unmapElement(address());
+      device.unmapElement(address(), this);
       if (channel != null) {
         channel.removeUser(this);
       }

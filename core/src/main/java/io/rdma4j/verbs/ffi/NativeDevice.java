@@ -192,8 +192,9 @@ final class NativeDevice extends NativeObject implements Device {
     elements.put(address, element);
   }
 
-  void unmapElement(long address) {
-    elements.remove(address);
+  /** Forgets an object, unless its address belongs to a younger one already. */
+  void unmapElement(long address, AutoCloseable element) {
+    elements.remove(address, element);
   }
 
   @Override

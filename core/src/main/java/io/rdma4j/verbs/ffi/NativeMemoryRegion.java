@@ -10,6 +10,9 @@ final class NativeMemoryRegion extends MemoryRegion implements Child {
   private final NativeProtectionDomain domain;
   private final MemorySegment pointer;
 
+  /** Set once the C object is gone; deregistering may still fail behind that and be tried again. */
+  private boolean freed;
+
   NativeMemoryRegion(
       NativeProtectionDomain domain, MemorySegment pointer, long address, long lengthBytes) {
     super(
@@ -28,14 +31,17 @@ final class NativeMemoryRegion extends MemoryRegion implements Child {
 
   @Override
   protected void deregister() {
-    NativeFunction deregMr = domain.verbs().ibverbs().deregMr;
-    try (Frame frame = new Frame()) {
-      int errno = deregMr.status(frame, pointer);
-      if (errno != 0) {
-        throw Errno.failure(deregMr.name(), errno, this + " of " + domain);
+    if (!freed) {
+      NativeFunction deregMr = domain.verbs().ibverbs().deregMr;
+      try (Frame frame = new Frame()) {
+        int errno = deregMr.status(frame, pointer);
+        if (errno != 0) {
+          throw Errno.failure(deregMr.name(), errno, this + " of " + domain);
+        }
       }
+      freed = true;
+      domain.verbs().pinnedMemory().unpinned(address(), lengthBytes());
     }
-    domain.verbs().pinnedMemory().unpinned(address(), lengthBytes());
     domain.childDestroyed(this);
   }
 }

@@ -69,7 +69,7 @@ final class NativeQueuePair extends NativeObject implements QueuePair {
   }
 
   private void detach() {
-    device.unmapElement(address());
+    device.unmapElement(address(), this);
     uses.forEach(used -> used.removeUser(this));
     arena.close();
   }

@@ -69,7 +69,7 @@ final class NativeSharedReceiveQueue extends UsedObject implements SharedReceive
       errno = device.verbs().ibverbs().destroySrq.status(frame, pointer());
     }
     if (errno == 0) {
-      device.unmapElement(address());
+      device.unmapElement(address(), this);
       arena.close();
     }
     return errno;

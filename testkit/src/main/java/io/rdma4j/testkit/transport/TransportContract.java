@@ -487,6 +487,62 @@ public abstract class TransportContract {
     assertEquals(0, client.pool().statistics().usedBytes());
   }
 
+  @Test
+  void aRequestThatIsRefusedLeavesNoTrace() {
+    Node server = closeLater(server(new Mailbox(), Threading.DEDICATED));
+    Node client = closeLater(client(Threading.DEDICATED));
+    Connection connection = client.connect(at(server), new Mailbox());
+    int tooLong = connection.maxMessageBytes() + 1;
+    MemorySegment source = MemorySegment.ofArray(new byte[tooLong]);
+    assertThrows(
+        MessageTooLargeException.class,
+        () -> connection.request(source, 0, tooLong, 10 * SECOND_NS));
+    assertThrows(
+        MessageTooLargeException.class,
+        () -> connection.requestAsync(source, 0, tooLong, 10 * SECOND_NS));
+    assertEquals(0, connection.status().requestsOutstanding());
+  }
+
+  @Test
+  void anInterruptedThreadClosesItsNodeInOrder() throws InterruptedException {
+    Mailbox inbox = new Mailbox();
+    Node server = closeLater(server(inbox, Threading.DEDICATED));
+    Mailbox own = new Mailbox();
+    Node client = client(Threading.DEDICATED);
+    Connection connection = client.connect(at(server), own);
+    sendWhenPossible(connection, text("last"), 4);
+    inbox.connection();
+    Thread.currentThread().interrupt();
+    client.close();
+    assertTrue(Thread.interrupted(), "the interrupt is kept for the caller");
+    assertEquals(EndpointFailure.Kind.PEER_CLOSED, own.ended().kind());
+    assertEquals(4, inbox.take().length);
+  }
+
+  @Test
+  void anAcceptorThatThrowsCostsOneConnection() throws InterruptedException {
+    AtomicInteger asked = new AtomicInteger();
+    Node server =
+        closeLater(
+            Node.start(
+                configure(NodeConfig.builder())
+                    .listen(
+                        new InetSocketAddress(address(), 0),
+                        (peer, path) -> {
+                          if (asked.incrementAndGet() == 1) {
+                            throw new IllegalStateException("thrown on purpose by this test");
+                          }
+                          return new Mailbox();
+                        })
+                    .build()));
+    Node client = closeLater(client(Threading.DEDICATED));
+    Mailbox refused = new Mailbox();
+    client.connect(at(server), refused);
+    refused.ended();
+    assertTrue(client.connect(at(server), new Mailbox()).isOpen());
+    assertEquals(1, server.status().handshakesFailed());
+  }
+
   private static void cycle(Node client, Node server, int rounds) throws InterruptedException {
     for (int i = 0; i < rounds; i++) {
       try (Connection connection = client.connect(at(server), new Mailbox())) {

@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -65,18 +66,41 @@ final class DatabaseNode implements AutoCloseable {
             .redirectInput(Redirect.PIPE)
             .start();
     try {
-      BufferedReader out =
-          new BufferedReader(
-              new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
-      String line = out.readLine();
-      if (line == null || !line.startsWith("control ")) {
-        throw new GoneException("the database node did not start: it said '" + line + "'");
-      }
+      String line = controlLine(process);
       int port = Integer.parseInt(line.substring("control ".length()));
       return new DatabaseNode(process, connect(new InetSocketAddress("127.0.0.1", port)));
     } catch (IOException | RuntimeException e) {
       process.destroyForcibly();
       throw e;
+    }
+  }
+
+  /** Waits for the node to say where its control socket is; a node that hangs is ended. */
+  private static String controlLine(Process process) throws IOException {
+    BufferedReader out =
+        new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+    CompletableFuture<Boolean> tooLate =
+        new CompletableFuture<Boolean>()
+            .completeOnTimeout(true, START_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+    CompletableFuture<Void> ending =
+        tooLate.thenAccept(
+            late -> {
+              if (late) {
+                process.destroyForcibly();
+              }
+            });
+    try {
+      StringBuilder said = new StringBuilder();
+      for (String line; (line = out.readLine()) != null; ) {
+        if (line.startsWith("control ")) {
+          return line;
+        }
+        said.append(line).append('\n'); // a JVM may warn first
+      }
+      throw new GoneException("the database node did not start; it said: " + said);
+    } finally {
+      tooLate.complete(false);
+      ending.join();
     }
   }
 
@@ -141,10 +165,7 @@ final class DatabaseNode implements AutoCloseable {
     outcomeDue = false;
     String[] words = answer("result").split(" ");
     return new OrderBook.Tally(
-        Long.parseLong(words[1]),
-        Long.parseLong(words[2]),
-        Long.parseLong(words[3]),
-        Long.parseLong(words[4]));
+        Long.parseLong(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]));
   }
 
   /** Takes the outcome of a stream that failed on this side, so that the next one starts clean. */

@@ -24,9 +24,9 @@ import picocli.CommandLine.Option;
  * control socket, and ends when the gateway is gone.
  *
  * <p>Control lines: {@code serve WAY ADDRESS} is answered by {@code listening PORT} or {@code error
- * TEXT}, and once that stream is over by {@code result RECEIVED LOST DUPLICATED CORRUPTED} or
- * {@code failed TEXT}; {@code cpu} by {@code cpu NANOSECONDS}; {@code stop} ends a stream that
- * never began; {@code end} ends the process.
+ * TEXT}, and once that stream is over by {@code result RECEIVED DUPLICATED CORRUPTED} or {@code
+ * failed TEXT}; {@code cpu} by {@code cpu NANOSECONDS}; {@code stop} ends a stream that never
+ * began; {@code end} ends the process.
  */
 @Command(
     name = "demo-node",
@@ -62,6 +62,7 @@ public final class DemoNodeCommand implements Callable<Integer> {
   private volatile @Nullable OrderService serving;
   private volatile boolean gatewayGone;
   private boolean streamFailed;
+  private boolean listening;
 
   /** Creates the command. */
   public DemoNodeCommand() {}
@@ -165,38 +166,43 @@ public final class DemoNodeCommand implements Callable<Integer> {
     }
   }
 
+  /** Answers with exactly one of listening or error, and after listening with one outcome. */
   private void serve(String way, InetAddress address, PrintWriter answers) {
+    String outcome;
+    try {
+      outcome = serveStream(way, address, answers);
+    } catch (IOException | RuntimeException e) {
+      outcome = (listening ? "failed " : "error ") + oneLine(e);
+    }
+    serving = null;
+    listening = false;
+    answers.println(outcome);
+  }
+
+  private String serveStream(String way, InetAddress address, PrintWriter answers)
+      throws IOException {
     try (OrderService service = open(way, new InetSocketAddress(address, 0))) {
       serving = service;
       if (gatewayGone) {
-        return;
+        return "error the gateway is gone";
       }
+      listening = true;
       answers.println("listening " + service.port());
-      String failure = null;
       try {
         service.serve();
       } catch (IOException e) {
-        failure = e.getMessage();
-        System.err.println("rdma4j demo-node: the stream broke off: " + failure);
+        streamFailed = true;
+        System.err.println("rdma4j demo-node: the stream broke off: " + e.getMessage());
+        return "failed " + oneLine(e);
       }
-      streamFailed = failure != null;
+      streamFailed = false;
       OrderBook.Tally tally = service.tally();
-      answers.println(
-          failure != null && !gatewayGone
-              ? "failed " + failure
-              : "result "
-                  + tally.received()
-                  + " "
-                  + tally.lost()
-                  + " "
-                  + tally.duplicated()
-                  + " "
-                  + tally.corrupted());
-    } catch (IOException | RuntimeException e) {
-      answers.println("error " + String.valueOf(e.getMessage()).replace('\n', ' '));
-    } finally {
-      serving = null;
+      return "result " + tally.received() + " " + tally.duplicated() + " " + tally.corrupted();
     }
+  }
+
+  private static String oneLine(Exception e) {
+    return String.valueOf(e.getMessage()).replace('\n', ' ');
   }
 
   private static OrderService open(String way, InetSocketAddress address) throws IOException {

@@ -46,7 +46,14 @@ final class DemoReport {
     DemoRun socket = baseline();
     for (DemoRun run : runs) {
       if (run.failure() != null) {
-        line(text, "%-13s failed: %s", label(run), run.failure());
+        line(
+            text,
+            "%-13s failed: %s (lost %d, duplicated %d, corrupted %d)",
+            label(run),
+            run.failure(),
+            run.lost(),
+            run.duplicated(),
+            run.corrupted());
         continue;
       }
       line(
@@ -107,13 +114,16 @@ final class DemoReport {
     Files.writeString(file, JSON.std.with(JSON.Feature.PRETTY_PRINT_OUTPUT).asString(root) + "\n");
   }
 
+  private static @Nullable Double finiteOrNull(double value) {
+    return Double.isFinite(value) ? value : null;
+  }
+
   private static Map<String, Object> row(DemoRun run, @Nullable DemoRun socket) {
     Map<String, Object> row = new LinkedHashMap<>();
     row.put("transport", run.transport());
     row.put("device", run.device());
     if (run.failure() != null) {
       row.put("failure", run.failure());
-      return row;
     }
     row.put("description", run.description());
     row.put("messages", run.messages());
@@ -121,12 +131,12 @@ final class DemoReport {
     row.put("duplicated", run.duplicated());
     row.put("corrupted", run.corrupted());
     row.put("rttNs", Map.of("p50", run.p50Ns(), "p99", run.p99Ns(), "p999", run.p999Ns()));
-    row.put("messagesPerSecond", run.messagesPerSecond());
-    row.put("cpuMicrosPerMessage", run.cpuMicrosPerMessage());
+    row.put("messagesPerSecond", finiteOrNull(run.messagesPerSecond()));
+    row.put("cpuMicrosPerMessage", finiteOrNull(run.cpuMicrosPerMessage()));
     if (!Double.isNaN(run.poolHitRate())) {
       row.put("poolHitRate", run.poolHitRate());
     }
-    if (socket != null) {
+    if (socket != null && run.failure() == null) {
       Map<String, Object> ratio = new LinkedHashMap<>();
       ratio.put("rtt", (double) socket.p50Ns() / run.p50Ns());
       ratio.put("throughput", run.messagesPerSecond() / socket.messagesPerSecond());

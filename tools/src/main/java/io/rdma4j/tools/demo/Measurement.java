@@ -12,7 +12,19 @@ import org.HdrHistogram.Histogram;
 final class Measurement {
   /** What was measured on the gateway's side. */
   record Timing(
-      long messages, Histogram roundTripNs, double messagesPerSecond, double cpuMicrosPerMessage) {}
+      long messages, Histogram roundTripNs, double messagesPerSecond, double cpuMicrosPerMessage) {
+    /** Nothing was measured. */
+    static final Timing NONE = new Timing(0, new Histogram(3), Double.NaN, Double.NaN);
+  }
+
+  /** Orders or acknowledgements do not arrive, though the link itself has not failed. */
+  static final class StalledException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    StalledException(String message) {
+      super(message);
+    }
+  }
 
   private static final double WARM_UP_SECONDS = 1.5;
   private static final long STALL_LIMIT_NS = 10_000_000_000L;
@@ -37,11 +49,21 @@ final class Measurement {
     this.progress = progress;
   }
 
+  /** Streams without measuring, so that the code all ways share is compiled before the first. */
+  void warmUp(double seconds) throws IOException {
+    progress.phase(name, "warm-up");
+    roundTrips(seconds / 2);
+    stream(seconds / 2);
+  }
+
+  /** Returns the orders sent so far. */
+  long sent() {
+    return sequence;
+  }
+
   /** Runs all phases; both measured ones share {@code seconds}. */
   Timing run(double seconds) throws IOException {
-    progress.phase(name, "warm-up");
-    roundTrips(WARM_UP_SECONDS / 2);
-    stream(WARM_UP_SECONDS / 2);
+    warmUp(WARM_UP_SECONDS);
     roundTripNs.reset();
     long first = sequence;
 
@@ -68,6 +90,7 @@ final class Measurement {
       long sentNs = System.nanoTime();
       while (!link.offer(order, order.length)) {
         link.progress();
+        requireProgress(System.nanoTime(), sentNs);
       }
       sequence++;
       await(sequence, sentNs);
@@ -122,7 +145,7 @@ final class Measurement {
 
   private void requireProgress(long nowNs, long lastMoveNs) throws IOException {
     if (nowNs - lastMoveNs > STALL_LIMIT_NS) {
-      throw new IOException(
+      throw new StalledException(
           "no acknowledgement for "
               + STALL_LIMIT_NS / 1_000_000_000L
               + " s; "

@@ -80,6 +80,11 @@ final class NodeLink implements OrderLink {
   }
 
   @Override
+  public long misordered() {
+    return acks.misordered;
+  }
+
+  @Override
   public String description() {
     return connection.path().description();
   }
@@ -102,10 +107,14 @@ final class NodeLink implements OrderLink {
   private static final class Acks implements ConnectionHandler {
     private long acknowledged;
     private long refused;
+    private long misordered;
     private @Nullable EndpointFailure failure;
 
     @Override
     public void onMessage(Connection connection, Message message) {
+      if (message.memory().get(BIG_ENDIAN_LONG, message.offset()) != acknowledged + refused) {
+        misordered++;
+      }
       if (message.memory().get(BIG_ENDIAN_LONG, message.offset() + 8) == OrderBook.ACCEPTED) {
         acknowledged++;
       } else {

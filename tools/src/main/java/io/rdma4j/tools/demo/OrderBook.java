@@ -19,14 +19,18 @@ final class OrderBook {
   static final long CORRUPT = 3;
 
   /** What was counted. */
-  record Tally(long received, long lost, long duplicated, long corrupted) {}
+  record Tally(long received, long duplicated, long corrupted) {
+    /** Returns how many of the orders sent never came, in whatever state. */
+    long lostOf(long sent) {
+      return Math.max(0, sent - (received - duplicated));
+    }
+  }
 
   private final byte[] scratch;
   private final ByteBuffer view;
   private final CRC32C checksum = new CRC32C();
   private long expected;
   private long received;
-  private long lost;
   private long duplicated;
   private long corrupted;
   private long lastSequence;
@@ -48,6 +52,8 @@ final class OrderBook {
         || view.getInt(8) != length
         || view.getInt(12) != Orders.checksumOf(checksum, scratch, length)) {
       corrupted++;
+      // Its number is not to be believed; it most likely is the next one.
+      lastSequence = expected++;
       return CORRUPT;
     }
     long sequence = view.getLong(0);
@@ -57,7 +63,6 @@ final class OrderBook {
       return DUPLICATE;
     }
     long gap = sequence - expected;
-    lost += gap;
     expected = sequence + 1;
     return gap == 0 ? ACCEPTED : GAP_BEFORE;
   }
@@ -68,6 +73,6 @@ final class OrderBook {
   }
 
   Tally tally() {
-    return new Tally(received, lost, duplicated, corrupted);
+    return new Tally(received, duplicated, corrupted);
   }
 }

@@ -20,6 +20,9 @@ interface OrderLink extends AutoCloseable {
   /** Returns the acknowledgements that found something wrong, so far. */
   long refused();
 
+  /** Returns the acknowledgements that came out of order, twice or for no order, so far. */
+  long misordered();
+
   /** Returns the path in words. */
   String description();
 

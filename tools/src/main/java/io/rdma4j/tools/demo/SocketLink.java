@@ -21,6 +21,7 @@ final class SocketLink implements OrderLink {
   private final ByteBuffer in = ByteBuffer.allocateDirect(BUFFER_BYTES);
   private long acknowledged;
   private long refused;
+  private long misordered;
 
   SocketLink(InetSocketAddress node) throws IOException {
     socket = SocketChannel.open(node);
@@ -51,6 +52,9 @@ final class SocketLink implements OrderLink {
     if (n > 0) {
       in.flip();
       while (in.remaining() >= OrderBook.ACK_BYTES) {
+        if (in.getLong(in.position()) != acknowledged + refused) {
+          misordered++;
+        }
         long verdict = in.getLong(in.position() + 8);
         in.position(in.position() + OrderBook.ACK_BYTES);
         if (verdict == OrderBook.ACCEPTED) {
@@ -71,6 +75,11 @@ final class SocketLink implements OrderLink {
   @Override
   public long refused() {
     return refused;
+  }
+
+  @Override
+  public long misordered() {
+    return misordered;
   }
 
   @Override
