@@ -50,7 +50,7 @@ public final class DemoCommand implements Callable<Integer> {
   @Option(
       names = "--seconds",
       paramLabel = "N",
-      defaultValue = "5",
+      defaultValue = "4",
       description = "Measured seconds for each way (default: ${DEFAULT-VALUE}).")
   private double seconds;
 

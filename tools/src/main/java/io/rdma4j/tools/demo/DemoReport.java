@@ -130,7 +130,11 @@ final class DemoReport {
     row.put("lost", run.lost());
     row.put("duplicated", run.duplicated());
     row.put("corrupted", run.corrupted());
-    row.put("rttNs", Map.of("p50", run.p50Ns(), "p99", run.p99Ns(), "p999", run.p999Ns()));
+    Map<String, Object> rtt = new LinkedHashMap<>();
+    rtt.put("p50", run.p50Ns());
+    rtt.put("p99", run.p99Ns());
+    rtt.put("p999", run.p999Ns());
+    row.put("rttNs", rtt);
     row.put("messagesPerSecond", finiteOrNull(run.messagesPerSecond()));
     row.put("cpuMicrosPerMessage", finiteOrNull(run.cpuMicrosPerMessage()));
     if (!Double.isNaN(run.poolHitRate())) {
