@@ -108,8 +108,6 @@ public final class Connection implements AutoCloseable {
     this.pending = new PendingRequests(node);
   }
 
-  // ---- what users call -------------------------------------------------------------------------
-
   /**
    * Sends a pooled buffer: the device reads it where it lies (verbs), or it is copied once, into
    * the shared ring or the socket's buffer (shm, tcp).
@@ -241,11 +239,9 @@ public final class Connection implements AutoCloseable {
     closedHere = true;
     startClosing();
     if (!node.isPollingThread()) {
-      awaitClosed();
+      awaitClosed(false);
     }
   }
-
-  // ---- sending ---------------------------------------------------------------------------------
 
   private long sendCopy(
       int type, long correlationId, MemorySegment source, long offset, int lengthBytes) {
@@ -322,8 +318,6 @@ public final class Connection implements AutoCloseable {
     return closedHere ? SendResult.CLOSED : SendResult.NOT_CONNECTED;
   }
 
-  // ---- requests --------------------------------------------------------------------------------
-
   private Reply await(PendingRequests.Pending request, LongSupplier send) {
     long result = SendResult.CLOSED;
     try {
@@ -352,8 +346,6 @@ public final class Connection implements AutoCloseable {
             RequestFailedException.Cause.DISCONNECTED,
             "the request was not sent: connection " + id + " is " + SendResult.nameOf(result));
   }
-
-  // ---- the polling thread ----------------------------------------------------------------------
 
   /** One duty cycle. Polling thread only. Returns the work done. */
   int doWork() {
@@ -459,17 +451,14 @@ public final class Connection implements AutoCloseable {
     public void onMessage(
         int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
       control.heard();
+      if (type <= MessageType.REPLY) {
+        messagesReceived++;
+        bytesReceived += lengthBytes;
+      }
       switch (type) {
-        case MessageType.DATA, MessageType.REQUEST -> {
-          messagesReceived++;
-          bytesReceived += lengthBytes;
-          deliver(type, correlationId, memory, offset, lengthBytes);
-        }
-        case MessageType.REPLY -> {
-          messagesReceived++;
-          bytesReceived += lengthBytes;
-          pending.complete(correlationId, memory, offset, lengthBytes);
-        }
+        case MessageType.DATA, MessageType.REQUEST ->
+            deliver(type, correlationId, memory, offset, lengthBytes);
+        case MessageType.REPLY -> pending.complete(correlationId, memory, offset, lengthBytes);
         case MessageType.GOODBYE -> {
           goodbyeReceived = true;
           startClosing();
@@ -505,8 +494,6 @@ public final class Connection implements AutoCloseable {
     }
   }
 
-  // ---- closing, conductor ----------------------------------------------------------------------
-
   void startClosing() {
     sendLock.lock();
     try {
@@ -519,16 +506,12 @@ public final class Connection implements AutoCloseable {
     }
   }
 
-  /** Waits for the end, unless interrupted: then the poller finishes it without this caller. */
-  private void awaitClosed() {
-    awaitClosed(false);
-  }
-
   /** Waits for the end through interrupts, for a node that is about to free what this uses. */
   void awaitClosedInAnyCase() {
     awaitClosed(true);
   }
 
+  /** Waits for the end; an interrupt may leave it to the poller to finish without this caller. */
   private void awaitClosed(boolean throughInterrupts) {
     long limitNs = node.clockNs() + 2 * node.config().closeTimeoutNs();
     boolean interrupted = false;
