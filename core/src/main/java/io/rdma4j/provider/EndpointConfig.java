@@ -22,4 +22,25 @@ public record EndpointConfig(int maxMessageBytes, int window, int ringBytes) {
               + ringBytes);
     }
   }
+
+  /**
+   * Checks what a send is asked to carry.
+   *
+   * @throws IllegalArgumentException naming the values and their limits
+   */
+  public void requireSendable(int type, int lengthBytes) {
+    if ((type & ~0xFF) != 0 || lengthBytes < 0 || lengthBytes > maxMessageBytes) {
+      throw refused(type, lengthBytes);
+    }
+  }
+
+  private IllegalArgumentException refused(int type, int lengthBytes) {
+    return new IllegalArgumentException(
+        "message of type "
+            + type
+            + " and "
+            + lengthBytes
+            + " bytes: types are 0 to 255, lengths 0 to "
+            + maxMessageBytes);
+  }
 }

@@ -93,9 +93,7 @@ final class ShmEndpoint implements Endpoint {
   @Override
   public long send(
       int type, long correlationId, MemorySegment source, long offset, int lengthBytes) {
-    if ((type & ~0xFF) != 0 || lengthBytes < 0 || lengthBytes > config.maxMessageBytes()) {
-      throw refused(type, lengthBytes);
-    }
+    config.requireSendable(type, lengthBytes);
     if (closed || failure != null) {
       return closed ? SendResult.CLOSED : SendResult.NOT_CONNECTED;
     }
@@ -123,16 +121,6 @@ final class ShmEndpoint implements Endpoint {
       tokens.offer(token);
     }
     return result;
-  }
-
-  private IllegalArgumentException refused(int type, int lengthBytes) {
-    return new IllegalArgumentException(
-        "message of type "
-            + type
-            + " and "
-            + lengthBytes
-            + " bytes: types are 0 to 255, lengths 0 to "
-            + config.maxMessageBytes());
   }
 
   private int notWritten(int result) {

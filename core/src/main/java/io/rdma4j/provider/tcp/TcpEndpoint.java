@@ -92,9 +92,7 @@ final class TcpEndpoint implements Endpoint {
   @Override
   public long send(
       int type, long correlationId, MemorySegment source, long offset, int lengthBytes) {
-    if ((type & ~0xFF) != 0 || lengthBytes < 0 || lengthBytes > config.maxMessageBytes()) {
-      throw refused(type, lengthBytes);
-    }
+    config.requireSendable(type, lengthBytes);
     int state = sendState;
     if (state != SendResult.OK) {
       return state;
@@ -135,22 +133,11 @@ final class TcpEndpoint implements Endpoint {
     return result;
   }
 
-  private IllegalArgumentException refused(int type, int lengthBytes) {
-    return new IllegalArgumentException(
-        "message of type "
-            + type
-            + " and "
-            + lengthBytes
-            + " bytes: types are 0 to 255, lengths 0 to "
-            + config.maxMessageBytes());
-  }
-
   @Override
   public void flush() {
-    if (sendState != SendResult.OK || !sendRing.isPending()) {
-      return;
+    if (!isFlushed()) {
+      writePending();
     }
-    writePending();
   }
 
   @Override
