@@ -11,5 +11,6 @@ module io.rdma4j.core {
   exports io.rdma4j.verbs;
   exports io.rdma4j.pool;
   exports io.rdma4j.provider;
+  exports io.rdma4j.status;
   exports io.rdma4j.transport;
 }
