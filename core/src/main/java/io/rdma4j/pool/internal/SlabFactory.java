@@ -1,5 +1,6 @@
 package io.rdma4j.pool.internal;
 
+import io.rdma4j.os.HugePages;
 import io.rdma4j.os.Limits;
 import io.rdma4j.os.Mapping;
 import io.rdma4j.os.SystemRoot;
@@ -73,13 +74,11 @@ final class SlabFactory {
   }
 
   private Mapping map() {
-    return config.hugePages()
-        ? Mapping.anonymous(
-            config.slabBytes(),
-            Mapping.Option.HUGE_PAGES,
-            Mapping.Option.DONT_FORK,
-            Mapping.Option.POPULATE)
-        : Mapping.anonymous(config.slabBytes(), Mapping.Option.DONT_FORK, Mapping.Option.POPULATE);
+    return Mapping.anonymous(
+        config.slabBytes(),
+        config.hugePages() ? HugePages.TRANSPARENT : HugePages.NONE,
+        Mapping.Option.DONT_FORK,
+        Mapping.Option.POPULATE);
   }
 
   /** Gives memory back that will not become a slab; what goes wrong is added to the cause. */
