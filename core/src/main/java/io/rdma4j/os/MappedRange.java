@@ -46,18 +46,20 @@ record MappedRange(long address, long lengthBytes, HugePages granted, String fal
   }
 
   private static String whyNoneReserved(long length, int errno) {
-    Optional<String> total = SystemRoot.host().read(POOL + "nr_hugepages");
+    String cause = "mmap(MAP_HUGETLB): " + Errno.describe(errno);
+    SystemRoot system = SystemRoot.host();
+    Optional<String> total = system.read(POOL + "nr_hugepages");
     if (total.isEmpty()) {
-      return "mmap(MAP_HUGETLB): %s; this kernel has no pages of 2 MiB to reserve"
-          .formatted(Errno.describe(errno));
+      return cause + "; this kernel has no pages of 2 MiB to reserve";
     }
-    return "mmap(MAP_HUGETLB): %s; %d pages of 2 MiB wanted, the system has %s of which %s are free and %s promised; raise vm.nr_hugepages"
-        .formatted(
-            Errno.describe(errno),
-            length / HUGE_PAGE_BYTES,
-            total.get(),
-            SystemRoot.host().read(POOL + "free_hugepages").orElse("an unknown number"),
-            SystemRoot.host().read(POOL + "resv_hugepages").orElse("an unknown number"));
+    return "%s; %d pages of 2 MiB wanted, of %s in all %s are free and %s promised;"
+            .formatted(
+                cause,
+                length / HUGE_PAGE_BYTES,
+                total.get(),
+                system.read(POOL + "free_hugepages").orElse("?"),
+                system.read(POOL + "resv_hugepages").orElse("?"))
+        + " raise vm.nr_hugepages";
   }
 
   static long roundUp(long lengthBytes, long pageBytes) {

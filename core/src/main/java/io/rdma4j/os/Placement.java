@@ -33,7 +33,7 @@ public record Placement(int node, int errno) {
     String cause =
         switch (errno) {
           case Errno.EPERM, Errno.EACCES ->
-              "; a seccomp profile forbids it, as that of a container without CAP_SYS_NICE does";
+              "; most likely a seccomp profile, as containers without CAP_SYS_NICE have one";
           case Errno.ENOSYS -> "; this kernel has no NUMA support, or a sandbox hides it";
           case Errno.EINVAL ->
               "; the node is offline, has no memory, or is not in the cpuset's mems";
