@@ -5,6 +5,9 @@ public final class Errno {
   /** Operation not permitted. */
   public static final int EPERM = 1;
 
+  /** No such file or directory; of a page: it is not present. */
+  public static final int ENOENT = 2;
+
   /** Interrupted system call. */
   public static final int EINTR = 4;
 
@@ -16,6 +19,9 @@ public final class Errno {
 
   /** Permission denied. */
   public static final int EACCES = 13;
+
+  /** Bad address; also: an access there would raise SIGBUS. */
+  public static final int EFAULT = 14;
 
   /** Invalid argument. */
   public static final int EINVAL = 22;
@@ -32,7 +38,7 @@ public final class Errno {
   public static String describe(int errno) {
     return switch (errno) {
       case EPERM -> "EPERM (operation not permitted)";
-      case 2 -> "ENOENT (no such file or directory)";
+      case ENOENT -> "ENOENT (no such file or directory)";
       case EINTR -> "EINTR (interrupted system call)";
       case 5 -> "EIO (input/output error)";
       case 6 -> "ENXIO (no such device or address)";
@@ -40,7 +46,7 @@ public final class Errno {
       case EAGAIN -> "EAGAIN (resource temporarily unavailable)";
       case ENOMEM -> "ENOMEM (cannot allocate memory)";
       case EACCES -> "EACCES (permission denied)";
-      case 14 -> "EFAULT (bad address)";
+      case EFAULT -> "EFAULT (bad address)";
       case 16 -> "EBUSY (device or resource busy)";
       case 17 -> "EEXIST (file exists)";
       case 19 -> "ENODEV (no such device)";

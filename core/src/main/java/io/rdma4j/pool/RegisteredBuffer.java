@@ -1,8 +1,8 @@
 package io.rdma4j.pool;
 
 import io.rdma4j.pool.internal.BlockHandle;
+import io.rdma4j.pool.internal.Magazine;
 import io.rdma4j.pool.internal.Slab;
-import io.rdma4j.pool.internal.ThreadCache;
 import io.rdma4j.provider.MemoryRegistrar;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -22,13 +22,9 @@ import org.jspecify.annotations.Nullable;
 public final class RegisteredBuffer implements AutoCloseable {
   private final RegisteredBufferPool pool;
 
-  /** The slab of the present block, or of the last one when the lease is empty. */
-  private @Nullable Slab slab;
+  /** The magazine of the thread that allocated last, which mostly allocates and releases next. */
+  private @Nullable Magazine magazine;
 
-  /** The cache of the thread that allocated last, which mostly allocates and releases next. */
-  private @Nullable ThreadCache cache;
-
-  private int index;
   private long handle;
   private int lengthBytes;
 
@@ -36,31 +32,26 @@ public final class RegisteredBuffer implements AutoCloseable {
     this.pool = pool;
   }
 
-  void fill(Slab slab, int index, long handle, int lengthBytes, @Nullable ThreadCache cache) {
-    // Both are mostly the same as before, and storing a reference costs more than looking at it.
-    if (this.slab != slab) {
-      this.slab = slab;
+  void fill(long handle, int lengthBytes, @Nullable Magazine magazine) {
+    // Mostly the same as before, and storing a reference costs more than looking at it.
+    if (this.magazine != magazine) {
+      this.magazine = magazine;
     }
-    if (this.cache != cache) {
-      this.cache = cache;
-    }
-    this.index = index;
     this.handle = handle;
     this.lengthBytes = lengthBytes;
   }
 
-  @Nullable ThreadCache cache() {
-    return cache;
+  @Nullable Magazine magazine() {
+    return magazine;
   }
 
   /** Returns the slab when the lease is in force. */
   private Slab live() {
-    Slab slab = this.slab;
-    // An empty lease has an even generation, which is never on lease.
-    if (slab == null || !slab.isLeased(index, BlockHandle.generation(handle))) {
+    // An empty lease's handle has an even generation, which is never on lease.
+    if (!pool.isLeased(handle)) {
       throw notLive();
     }
-    return slab;
+    return pool.slabOf(handle);
   }
 
   private IllegalStateException notLive() {
@@ -70,6 +61,10 @@ public final class RegisteredBuffer implements AutoCloseable {
             : "this lease is stale: its block was released through handle 0x%x".formatted(handle));
   }
 
+  private MemorySegment segmentNow() {
+    return live().segment(pool.indexOf(handle));
+  }
+
   /** Returns the pool the block belongs to. */
   public RegisteredBufferPool pool() {
     return pool;
@@ -77,17 +72,17 @@ public final class RegisteredBuffer implements AutoCloseable {
 
   /** Returns the whole block, valid until the release; the same object for the block every time. */
   public MemorySegment segment() {
-    return live().segment(index);
+    return segmentNow();
   }
 
   /** Returns the start address of the block. */
   public long address() {
-    return live().segment(index).address();
+    return segmentNow().address();
   }
 
   /** Returns the size of the block, at least what was asked for. */
   public int capacityBytes() {
-    return (int) live().segment(index).byteSize();
+    return (int) segmentNow().byteSize();
   }
 
   /** Returns the length of the payload: what was asked for, until set otherwise. */
@@ -141,11 +136,7 @@ public final class RegisteredBuffer implements AutoCloseable {
    * @throws IllegalStateException when the lease is empty or stale; the pool counts it
    */
   public void release() {
-    Slab slab = this.slab;
-    if (slab == null) {
-      throw pool.refuse(BlockHandle.NONE);
-    }
-    pool.release(slab, index, takeHandle(), cache);
+    pool.release(takeHandle(), magazine);
   }
 
   /** Gives the block back if there is one. */

@@ -1,12 +1,14 @@
 package io.rdma4j.pool;
 
+import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.os.SystemRoot;
 import io.rdma4j.pool.internal.BlockHandle;
 import io.rdma4j.pool.internal.BlockPool;
+import io.rdma4j.pool.internal.Magazine;
 import io.rdma4j.pool.internal.SizeClasses;
 import io.rdma4j.pool.internal.Slab;
-import io.rdma4j.pool.internal.ThreadCache;
 import io.rdma4j.provider.MemoryRegistrar;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -29,10 +31,13 @@ public final class RegisteredBufferPool implements AutoCloseable {
   private final BlockPool blocks;
 
   private RegisteredBufferPool(
-      PoolConfig config, List<? extends MemoryRegistrar> registrars, SystemRoot root) {
+      PoolConfig config,
+      List<? extends MemoryRegistrar> registrars,
+      SystemRoot root,
+      NanoClock clock) {
     this.registrars = List.copyOf(registrars);
     this.sizes = new SizeClasses(config.blockSizes());
-    this.blocks = new BlockPool(config, sizes, this.registrars, root);
+    this.blocks = new BlockPool(config, sizes, this.registrars, root, clock);
   }
 
   /**
@@ -44,12 +49,15 @@ public final class RegisteredBufferPool implements AutoCloseable {
    */
   public static RegisteredBufferPool create(
       PoolConfig config, List<? extends MemoryRegistrar> registrars) {
-    return create(config, registrars, SystemRoot.host());
+    return create(config, registrars, SystemRoot.host(), NanoClock.SYSTEM);
   }
 
   static RegisteredBufferPool create(
-      PoolConfig config, List<? extends MemoryRegistrar> registrars, SystemRoot root) {
-    return new RegisteredBufferPool(config, registrars, root);
+      PoolConfig config,
+      List<? extends MemoryRegistrar> registrars,
+      SystemRoot root,
+      NanoClock clock) {
+    return new RegisteredBufferPool(config, registrars, root, clock);
   }
 
   /** Returns an empty lease for {@link #allocate(int, RegisteredBuffer)}. */
@@ -94,14 +102,13 @@ public final class RegisteredBufferPool implements AutoCloseable {
    */
   public boolean tryAllocate(int lengthBytes, RegisteredBuffer lease) {
     checkEmpty(lease);
-    ThreadCache cache = blocks.ownCache(lease.cache());
-    int block = blocks.take(sizes.classOf(lengthBytes), cache);
-    if (block == BlockPool.NONE) {
+    int sizeClass = sizes.classOf(lengthBytes);
+    Magazine magazine = blocks.own(lease.magazine(), sizeClass);
+    long handle = blocks.take(sizeClass, magazine);
+    if (handle == BlockHandle.NONE) {
       return false;
     }
-    Slab slab = blocks.slabOf(block);
-    int index = blocks.indexOf(block);
-    lease.fill(slab, index, BlockHandle.of(block, slab.lease(index)), lengthBytes, cache);
+    lease.fill(handle, lengthBytes, magazine);
     return true;
   }
 
@@ -114,7 +121,7 @@ public final class RegisteredBufferPool implements AutoCloseable {
     }
   }
 
-  private PoolExhaustedException exhausted(int sizeClass) {
+  PoolExhaustedException exhausted(int sizeClass) {
     PoolStatistics now = statistics();
     return new PoolExhaustedException(
         sizes.blockBytes(sizeClass),
@@ -133,6 +140,35 @@ public final class RegisteredBufferPool implements AutoCloseable {
     return blocks.mappedSlabs();
   }
 
+  /**
+   * Makes the calling thread's own way to blocks of one size.
+   *
+   * @param lengthBytes 0 to {@link #maxBufferBytes}; the blocks are of the smallest class that
+   *     holds it
+   * @throws UnsupportedOperationException on a virtual thread: there may be too many of them for a
+   *     cache each
+   */
+  public PoolView view(int lengthBytes) {
+    int sizeClass = sizes.classOf(lengthBytes);
+    Magazine magazine = blocks.own(null, sizeClass);
+    if (magazine == null) {
+      throw new UnsupportedOperationException(
+          Thread.currentThread()
+              + " can not have a view: it is virtual, or one of too many; use allocate(length,"
+              + " lease)");
+    }
+    return new PoolView(this, blocks, magazine, sizes.blockBytes(sizeClass));
+  }
+
+  /**
+   * Returns the memory of a block that is held by handle, valid until its release.
+   *
+   * @throws IllegalStateException for a handle that is not in force here
+   */
+  public MemorySegment segment(long handle) {
+    return blocks.slabOfLease(handle).segment(blocks.indexOf(handle));
+  }
+
   /** Returns the largest length that can be allocated. */
   public int maxBufferBytes() {
     return sizes.maxBlockBytes();
@@ -146,7 +182,7 @@ public final class RegisteredBufferPool implements AutoCloseable {
    *     pool; nothing is changed, and the pool counts it
    */
   public void release(long handle) {
-    blocks.release(handle);
+    blocks.release(handle, null);
   }
 
   /**
@@ -158,22 +194,28 @@ public final class RegisteredBufferPool implements AutoCloseable {
    */
   public void attach(long handle, int lengthBytes, RegisteredBuffer lease) {
     checkEmpty(lease);
-    Slab slab = blocks.slabOfLease(handle);
-    int index = blocks.indexOf(BlockHandle.block(handle));
-    int capacity = sizes.blockBytes(slab.sizeClass());
+    int capacity = sizes.blockBytes(blocks.slabOfLease(handle).sizeClass());
     if (lengthBytes < 0 || lengthBytes > capacity) {
       throw new IllegalArgumentException(
           "length must be 0 to %d bytes, the block, was %d".formatted(capacity, lengthBytes));
     }
-    lease.fill(slab, index, handle, lengthBytes, lease.cache());
+    lease.fill(handle, lengthBytes, lease.magazine());
   }
 
-  void release(Slab slab, int index, long handle, @Nullable ThreadCache cache) {
-    blocks.release(slab, index, handle, blocks.ownCache(cache));
+  void release(long handle, @Nullable Magazine magazine) {
+    blocks.release(handle, magazine);
   }
 
-  IllegalStateException refuse(long handle) {
-    return blocks.refuse(handle);
+  boolean isLeased(long handle) {
+    return blocks.isLeased(handle);
+  }
+
+  Slab slabOf(long handle) {
+    return blocks.slabOf(handle);
+  }
+
+  int indexOf(long handle) {
+    return blocks.indexOf(handle);
   }
 
   /**
@@ -194,7 +236,7 @@ public final class RegisteredBufferPool implements AutoCloseable {
 
   /** Returns what the pool holds and has done; any thread, never fails, costs no other thread. */
   public PoolStatistics statistics() {
-    return blocks.statistics();
+    return blocks.census().statistics();
   }
 
   /**

@@ -27,8 +27,14 @@ public interface MemoryRegistrar {
     /** Returns the key that peers would use. */
     int rkey();
 
-    /** Makes the device forget the memory; idempotent. */
+    /**
+     * Makes the device forget the memory, as soon as no posted request names it any more.
+     * Idempotent; where the device has refused, another call tries again.
+     */
     @Override
     void close();
+
+    /** Returns true once the device has forgotten the memory, which may only then be given back. */
+    boolean isDeregistered();
   }
 }

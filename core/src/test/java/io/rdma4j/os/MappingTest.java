@@ -26,10 +26,7 @@ class MappingTest {
   void hugePagesAreAligned() {
     try (Mapping mapping =
         Mapping.anonymous(
-            4 << 20,
-            Mapping.Option.HUGE_PAGES,
-            Mapping.Option.POPULATE,
-            Mapping.Option.DONT_FORK)) {
+            4 << 20, HugePages.TRANSPARENT, Mapping.Option.POPULATE, Mapping.Option.DONT_FORK)) {
       assertEquals(0, mapping.address() % Mapping.HUGE_PAGE_BYTES);
       assertTrue(isMapped(mapping.address()));
       mapping.segment().set(ValueLayout.JAVA_LONG, mapping.lengthBytes() - 8, 1);

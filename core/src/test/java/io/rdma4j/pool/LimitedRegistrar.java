@@ -126,5 +126,12 @@ final class LimitedRegistrar implements MemoryRegistrar {
         }
       }
     }
+
+    @Override
+    public boolean isDeregistered() {
+      synchronized (LimitedRegistrar.this) {
+        return closed;
+      }
+    }
   }
 }

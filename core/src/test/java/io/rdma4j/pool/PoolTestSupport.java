@@ -8,12 +8,17 @@ import java.util.List;
 final class PoolTestSupport {
   private PoolTestSupport() {}
 
-  /** One class, small slabs, no huge pages: quick to make and easy to count. */
+  /**
+   * One class, small slabs, no huge pages: quick to make and easy to count. Nothing happens in the
+   * background.
+   */
   static PoolConfig.Builder oneClass(int blockBytes, int blocksPerSlab) {
     return PoolConfig.builder()
         .blockSizes(blockBytes)
         .slabBytes(blockBytes * blocksPerSlab)
-        .hugePages(false);
+        .hugePages(HugePages.NONE)
+        .lowWatermark(0)
+        .backgroundThread(false);
   }
 
   static RegisteredBufferPool plain(PoolConfig.Builder config) {

@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.os.SystemRoot;
 import io.rdma4j.os.TestRoots;
 import java.lang.foreign.MemorySegment;
@@ -37,7 +38,7 @@ class RegisteredBufferPoolTest {
   void lendsRegisteredBlocks() {
     LimitedRegistrar one = LimitedRegistrar.unlimited("rxe0");
     LimitedRegistrar two = LimitedRegistrar.unlimited("rxe1");
-    PoolConfig config = PoolConfig.builder().hugePages(false).build();
+    PoolConfig config = PoolConfig.builder().hugePages(HugePages.NONE).build();
     try (RegisteredBufferPool pool = RegisteredBufferPool.create(config, List.of(one, two))) {
       assertEquals(65536, pool.maxBufferBytes());
       try (RegisteredBuffer small = pool.allocate(0);
@@ -86,11 +87,15 @@ class RegisteredBufferPoolTest {
     SystemRoot root = TestRoots.withLimits("8MiB", directory);
     LimitedRegistrar device = new LimitedRegistrar("mlx5_0", 2048);
     PoolConfig config =
-        PoolConfig.builder().initialBytes(16 << 20).maxBytes(32 << 20).hugePages(false).build();
+        PoolConfig.builder()
+            .initialBytes(16 << 20)
+            .maxBytes(32 << 20)
+            .hugePages(HugePages.NONE)
+            .build();
     PoolGrowthException e =
         assertThrows(
             PoolGrowthException.class,
-            () -> RegisteredBufferPool.create(config, List.of(device), root));
+            () -> RegisteredBufferPool.create(config, List.of(device), root, NanoClock.SYSTEM));
     assertEquals(8388608, e.limitBytes().orElseThrow());
     assertEquals(2 << 20, e.askedBytes());
     assertEquals(8 << 20, e.pinnedBytes());

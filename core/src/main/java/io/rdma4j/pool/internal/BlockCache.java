@@ -4,44 +4,58 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * A small store of free blocks in front of the shared lists: one stack per class.
+ * A small stack of free blocks of one class, in front of the shared list.
  *
- * <p>{@link #pop} and {@link #push} are the fast paths and belong to the thread that holds the
- * cache; so do {@link #fill} and {@link #drainHalf}. The others are for any thread that does not
- * hold it.
+ * <p>{@link #take}, {@link #keep}, {@link #fill} and {@link #drain} belong to the thread that holds
+ * the cache. The others are for any thread that does not hold it.
  *
- * <p>Each stack has one word, so that a pop counts itself by the store that makes it happen. How
- * many pushes there were follows from it and from the blocks that came and went by batches.
+ * <p>One word counts blocks and the takes that made them fewer, so that both change by one store.
+ * How many releases there were follows from it and from the blocks that came and went by batches.
  *
  * <pre>
  *  63                                             16 15                0
  * +-------------------------------------------------+-------------------+
- * | pops so far                                     | blocks now        |
+ * | takes so far                                    | blocks now        |
  * +-------------------------------------------------+-------------------+
  * </pre>
  */
 abstract class BlockCache {
   static final int NONE = BlockLinks.NONE;
 
-  /** Largest capacity that the word has room for. */
+  /** Largest number of blocks that the word has room for. */
   static final int MOST_BLOCKS = 0xffff;
 
-  /** Added to the word by a pop: one pop more, one block less. */
-  static final long POP = 0x1_0000 - 1;
+  /** Added to the word by a take: one take more, one block less. */
+  static final long TAKE = 0x1_0000 - 1;
 
-  /** Added to the word by a push: one block more. */
-  static final long PUSH = 1;
+  /** Added to the word by a release: one block more. */
+  static final long KEEP = 1;
 
-  private static final int POPS_SHIFT = 16;
-  private static final VarHandle LONG = MethodHandles.arrayElementVarHandle(long[].class);
+  private static final int TAKES_SHIFT = 16;
+  private static final VarHandle NET_FILLED;
 
-  /**
-   * Blocks that came by batches less those that went by batches; written under the cache's lock.
-   */
-  private final long[] netFilled;
+  static {
+    try {
+      NET_FILLED = MethodHandles.lookup().findVarHandle(BlockCache.class, "netFilled", long.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
 
-  BlockCache(int classes) {
-    this.netFilled = new long[classes];
+  private final int sizeClass;
+
+  /** Blocks that came by batches less those that went by batches; written under a lock. */
+  private long netFilled;
+
+  private long wordAtLastLook;
+
+  BlockCache(int sizeClass) {
+    this.sizeClass = sizeClass;
+  }
+
+  /** Returns the class of all blocks in it. */
+  public final int sizeClass() {
+    return sizeClass;
   }
 
   static int count(long word) {
@@ -49,22 +63,21 @@ abstract class BlockCache {
   }
 
   /** Makes the calling thread the holder, where that is not settled. */
-  abstract void hold();
+  void hold() {}
 
   /** Ends what {@link #hold} began. */
-  abstract void letGo();
+  void letGo() {}
 
-  /** Takes the block that was pushed last, {@link #NONE} when there is none or all were taken. */
-  abstract int pop(int sizeClass);
+  /** Leases the block that was kept last; its handle, {@link BlockHandle#NONE} if there is none. */
+  abstract long take();
 
   /**
-   * Keeps a block unless there are {@code limit} already, or all were taken.
-   *
-   * @param limit at most the cache's capacity
+   * Keeps a free block, which belongs to the calling thread, unless the cache is full or out of
+   * use.
    */
-  abstract boolean push(int sizeClass, int block, int limit);
+  abstract boolean keep(int block);
 
-  /** Opens the cache again after its blocks were taken; false when that is not why it failed. */
+  /** Opens the cache again after its blocks were taken away; false when that is not the matter. */
   abstract boolean reopen();
 
   /**
@@ -72,37 +85,42 @@ abstract class BlockCache {
    *
    * @return the first block that was not taken, {@link #NONE} when all were
    */
-  abstract int fill(int sizeClass, int chain, int blocks, BlockLinks links);
+  abstract int fill(int chain, int blocks);
 
-  /** Removes the colder half, at least one block if there is one; a batch or {@link #NONE}. */
-  abstract int drainHalf(int sizeClass, BlockLinks links);
+  /** Removes the coldest blocks but {@code kept} of them; a batch or {@link #NONE}. */
+  abstract int drain(int kept);
 
-  /** Takes all blocks of a class away from the holder; a batch or {@link #NONE}. */
-  abstract int takeAll(int sizeClass, BlockLinks links);
+  /** Takes all blocks away from the holder; a batch or {@link #NONE}. */
+  abstract int takeAll();
 
-  /** Returns the word of a class, at a glance. */
-  abstract long word(int sizeClass);
+  /** Returns the word, at a glance. */
+  abstract long word();
 
-  /** Takes the cache out of use: it keeps nothing from here on. */
-  abstract void shut();
+  final void countFilled(int blocks) {
+    NET_FILLED.setOpaque(this, netFilled + blocks);
+  }
 
-  final void countFilled(int sizeClass, int blocks) {
-    LONG.setOpaque(netFilled, sizeClass, netFilled[sizeClass] + blocks);
+  /** Returns true when nothing was taken or kept since the last call; for one thread alone. */
+  final boolean isIdleSinceLastLook() {
+    long word = word();
+    boolean idle = word == wordAtLastLook;
+    wordAtLastLook = word;
+    return idle;
   }
 
   /** Returns the blocks kept, at a glance. */
-  final int count(int sizeClass) {
-    return count(word(sizeClass));
+  final int count() {
+    return count(word());
   }
 
-  /** Returns the pops so far. */
-  final long pops(int sizeClass) {
-    return word(sizeClass) >>> POPS_SHIFT;
+  /** Returns the takes so far. */
+  final long takes() {
+    return word() >>> TAKES_SHIFT;
   }
 
-  /** Returns the pushes so far. */
-  final long pushes(int sizeClass) {
-    long word = word(sizeClass);
-    return count(word) + (word >>> POPS_SHIFT) - (long) LONG.getOpaque(netFilled, sizeClass);
+  /** Returns the releases so far. */
+  final long releases() {
+    long word = word();
+    return count(word) + (word >>> TAKES_SHIFT) - (long) NET_FILLED.getOpaque(this);
   }
 }

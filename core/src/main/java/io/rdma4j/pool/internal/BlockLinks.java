@@ -15,7 +15,7 @@ import java.util.Arrays;
  * </pre>
  *
  * <p>Whoever holds a batch alone writes its links. A thread that is about to lose the race for a
- * batch may read them meanwhile, so access is opaque. Links outlive the slab they belong to.
+ * batch may read them meanwhile, so access is opaque, and links outlive the slab they belong to.
  */
 final class BlockLinks {
   /** Ends a chain; no block has this number. */
@@ -39,11 +39,15 @@ final class BlockLinks {
     this.indexBits = indexBits;
   }
 
-  /** Makes room for the blocks of one more slab. */
-  synchronized void addSlab(int slabNumber) {
+  /** Makes room for the blocks of a slab, whose number may have been another one's before. */
+  synchronized void addSlab(int slabNumber, int blocks) {
     int[][] grown = Arrays.copyOf(chunks, Math.max(chunks.length, slabNumber + 1));
-    grown[slabNumber] = new int[INTS_PER_BLOCK << indexBits];
-    chunks = grown;
+    int ints = INTS_PER_BLOCK * blocks;
+    int[] before = grown[slabNumber];
+    if (before == null || before.length < ints) {
+      grown[slabNumber] = before == null ? new int[ints] : Arrays.copyOf(before, ints);
+      chunks = grown;
+    }
   }
 
   int next(int block) {
@@ -68,6 +72,24 @@ final class BlockLinks {
 
   void setCount(int head, int blocks) {
     set(head, COUNT, blocks);
+  }
+
+  /** Returns the last block of a batch. */
+  int last(int head) {
+    int last = head;
+    for (int block = head; block != NONE; block = next(block)) {
+      last = block;
+    }
+    return last;
+  }
+
+  /** Returns the number of blocks in a chain, by walking it. */
+  int lengthOf(int chain) {
+    int length = 0;
+    for (int block = chain; block != NONE; block = next(block)) {
+      length++;
+    }
+    return length;
   }
 
   private int get(int block, int field) {

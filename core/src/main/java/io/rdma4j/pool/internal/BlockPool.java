@@ -1,41 +1,37 @@
 package io.rdma4j.pool.internal;
 
+import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.os.SystemRoot;
 import io.rdma4j.pool.PoolConfig;
-import io.rdma4j.pool.PoolStatistics;
-import io.rdma4j.pool.internal.SlabFactory.RegisteredMemory;
 import io.rdma4j.provider.MemoryRegistrar;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Hands out block numbers and takes them back.
+ * Hands out blocks by handle and takes them back.
  *
- * <p>The fast paths touch the caller's cache alone. The slow path for a block goes: shared list,
- * other threads' caches, another slab; it gives up only when the budget is spent and a search that
- * no block can have slipped past found none.
+ * <p>The fast paths touch the caller's magazine alone ({@link Magazine#take}, {@link
+ * Magazine#give}). The slow path for a block is {@link BlockSearch}; for a release it is here: who
+ * may end the lease, and where the free block goes.
  *
  * <p>Safe for use by several threads.
  */
 public final class BlockPool {
-  /** Stands for no block. */
-  public static final int NONE = BlockLinks.NONE;
-
   private static final AtomicInteger POOLS = new AtomicInteger();
 
   private final PoolConfig config;
   private final SizeClasses sizes;
+  private final Slabs slabs;
   private final SlabTable table;
-  private final SlabFactory factory;
+  private final BlockStates states;
+  private final Workers workers;
   private final SizeClassPool[] classes;
   private final CacheRegistry caches;
-  private final int firstGeneration = BlockHandle.firstGeneration(POOLS.incrementAndGet());
+  private final BlockSearch search;
+  private final Maintenance maintenance;
   private final AtomicBoolean closed = new AtomicBoolean();
   private final LongAdder refusedReleases = new LongAdder();
 
@@ -45,24 +41,45 @@ public final class BlockPool {
    * @throws io.rdma4j.pool.PoolGrowthException when a registrar refuses; nothing is left behind
    */
   public BlockPool(
-      PoolConfig config, SizeClasses sizes, List<MemoryRegistrar> registrars, SystemRoot root) {
+      PoolConfig config,
+      SizeClasses sizes,
+      List<MemoryRegistrar> registrars,
+      SystemRoot root,
+      NanoClock clock) {
+    String name = "rdma4j-pool-" + POOLS.incrementAndGet();
     this.config = config;
     this.sizes = sizes;
-    this.table = new SlabTable(config.slabBytes() / sizes.blockBytes(0));
-    this.factory = new SlabFactory(config, registrars, root);
+    NumaPolicy numa = numaPolicy(config, registrars, root);
+    this.slabs = new Slabs(config, sizes, registrars, root, numa, clock);
+    this.table = slabs.table();
+    this.states = slabs.states();
+    this.workers = new Workers(name, config.registrationThreads());
     this.classes = new SizeClassPool[sizes.count()];
     for (int c = 0; c < classes.length; c++) {
-      classes[c] = new SizeClassPool(c, config.maxCached(), table.links());
+      classes[c] =
+          new SizeClassPool(c, sizes.blockBytes(c), config.maxCached(), slabs, numa, workers);
     }
-    this.caches = new CacheRegistry(sizes.count(), config.maxCached());
+    this.caches = new CacheRegistry(classes, states, config.maxCached());
+    this.search = new BlockSearch(config, classes, caches, slabs, numa, closed);
+    this.maintenance = new Maintenance(name, config, classes, caches, slabs, search, clock);
     addInitialSlabs();
+    if (config.backgroundThread()) {
+      maintenance.start();
+    }
+  }
+
+  private static NumaPolicy numaPolicy(
+      PoolConfig config, List<MemoryRegistrar> registrars, SystemRoot root) {
+    return config.numaAware()
+        ? NumaPolicy.of(root, registrars.stream().map(MemoryRegistrar::name).toList())
+        : NumaPolicy.unknown();
   }
 
   private void addInitialSlabs() {
     try {
       int sizeClass = 0;
       for (long bytes = 0; bytes < config.initialBytes(); bytes += config.slabBytes()) {
-        addSlab(sizeClass);
+        slabs.grow(classes[sizeClass], NumaPolicy.UNKNOWN);
         sizeClass = (sizeClass + 1) % sizes.count();
       }
     } catch (RuntimeException | Error e) {
@@ -76,191 +93,160 @@ public final class BlockPool {
   }
 
   /**
-   * Returns the calling thread's cache, null for a virtual thread.
+   * Returns the calling thread's magazine for a class, null for a virtual thread.
    *
-   * @param last a cache of this pool that is probably it, which saves a look-up
+   * @param last a magazine of this pool that is probably it, which saves a look-up
    */
-  public @Nullable ThreadCache ownCache(@Nullable ThreadCache last) {
-    Thread thread = Thread.currentThread();
-    if (last != null && last.isOwnedBy(thread)) {
-      return last;
-    }
-    if (thread.isVirtual()) {
-      return null;
-    }
-    ThreadCache cache = caches.own();
-    return cache == null ? caches.addOwn(classes) : cache;
+  public @Nullable Magazine own(@Nullable Magazine last, int sizeClass) {
+    return last != null && last.serves(Thread.currentThread(), sizeClass)
+        ? last
+        : caches.own(sizeClass);
   }
 
   /**
-   * Returns a block that is the caller's alone, or {@link #NONE} when exhausted.
+   * Leases a block.
    *
-   * @param cache from {@link #ownCache}
+   * @param magazine from {@link #own}
+   * @return its handle, {@link BlockHandle#NONE} when the pool is exhausted
    * @throws io.rdma4j.pool.PoolGrowthException when the pool had to grow and was refused
    * @throws IllegalStateException when closed
    */
-  public int take(int sizeClass, @Nullable ThreadCache cache) {
-    if (cache == null) {
-      return takeFromStripe(sizeClass);
-    }
-    int block = cache.pop(sizeClass);
-    return block == NONE ? takeSlow(sizeClass, cache) : block;
+  public long take(int sizeClass, @Nullable Magazine magazine) {
+    long handle = magazine != null ? magazine.take() : takeFromStripe(sizeClass);
+    return handle == BlockHandle.NONE ? takeSlow(sizeClass, magazine) : handle;
   }
 
-  private int takeFromStripe(int sizeClass) {
-    StripeCache stripe = caches.holdStripe();
-    int block;
+  /** Leases a block where the magazine has none; as {@link #take}. */
+  public long takeSlow(int sizeClass, @Nullable Magazine magazine) {
+    return search.find(classes[sizeClass], magazine);
+  }
+
+  private long takeFromStripe(int sizeClass) {
+    StripeCache stripe = caches.holdStripe(sizeClass);
     try {
-      block = stripe.pop(sizeClass);
+      return stripe.take();
     } finally {
       stripe.letGo();
     }
-    return block == NONE ? takeSlow(sizeClass, stripe) : block;
   }
 
-  // Yields only when blocks moved during the search, so that those who move them get on.
-  @SuppressWarnings("ThreadPriorityCheck")
-  private int takeSlow(int sizeClass, BlockCache cache) {
-    SizeClassPool pool = classes[sizeClass];
+  /**
+   * Ends a lease and takes the block back.
+   *
+   * @param last a magazine that probably is the caller's own, of the block's class
+   * @throws IllegalStateException for a handle not on lease, which is counted and changes nothing
+   */
+  public void release(long handle, @Nullable Magazine last) {
+    if (last == null || !last.isOwnedBy(Thread.currentThread()) || !last.give(handle)) {
+      releaseSlow(handle);
+    }
+  }
+
+  /** Ends a lease that the magazine does not; as {@link #release}. */
+  public void releaseSlow(long handle) {
+    Slab slab = table.find(BlockHandle.block(handle));
+    if (slab == null) {
+      throw refuse(handle);
+    }
+    Magazine own = caches.own(slab.sizeClass());
+    if (own != null && giveSlow(own, handle)) {
+      return;
+    }
+    endLease(handle, own);
+    putBack(slab, BlockHandle.block(handle), own);
+  }
+
+  /** Releases as the owner of an exclusive lease; false when this thread is not. */
+  private static boolean giveSlow(Magazine own, long handle) {
+    do {
+      if (own.giveBeyondLimit(handle)) {
+        own.relieve();
+        return true;
+      }
+    } while (own.reopen());
+    return false;
+  }
+
+  /** Ends a lease as everybody may: of several threads that try, one succeeds. */
+  private void endLease(long handle, @Nullable Magazine own) {
+    int block = BlockHandle.block(handle);
     while (true) {
-      if (closed.get()) {
-        throw new IllegalStateException("the pool is closed");
+      long state = states.get(block);
+      if (!BlockStates.isLeaseOf(state, handle)) {
+        throw refuse(handle);
       }
-      if (cache.reopen()) {
-        int kept = cache.pop(sizeClass);
-        if (kept != NONE) {
-          return kept;
+      int holder = BlockState.holder(state);
+      ThreadCache exclusive = Holders.isOdd(holder) ? caches.holders().exclusive(holder) : null;
+      if (exclusive != null) {
+        exclusive.share();
+      } else if (states.compareAndSet(block, state, BlockState.givenBack(state))) {
+        if (own != null) {
+          own.cache().countOwnRelease(holder);
         }
-      }
-      int block = pool.refill(cache, caches.count());
-      if (block != NONE) {
-        return block;
-      }
-      long grown = pool.growth().completed();
-      long mark = pool.mark();
-      long movement = caches.movement(sizeClass);
-      if (caches.stealAll(pool)) {
-        continue;
-      }
-      if (!pool.isEmptySince(mark) || caches.movement(sizeClass) != movement) {
-        Thread.yield();
-        continue;
-      }
-      if (!pool.growth().grow(grown, () -> addSlab(sizeClass))) {
-        pool.countExhausted();
-        return NONE;
+        return;
       }
     }
   }
 
-  /** Returns false when the budget is spent. */
-  private boolean addSlab(int sizeClass) {
-    if (!factory.reserve()) {
-      return false;
+  /** Finds a place for a free block that is this thread's alone. */
+  private void putBack(Slab slab, int block, @Nullable Magazine own) {
+    SizeClassPool pool = classes[slab.sizeClass()];
+    if (closed.get()) {
+      pool.countSlowRelease();
+      unmapIfLast(slab);
+    } else if (own == null) {
+      putBackToStripe(pool, block);
+    } else if (!own.keep(block)) {
+      pool.release(own, block);
     }
-    Slab slab = null;
+  }
+
+  private void putBackToStripe(SizeClassPool pool, int block) {
+    StripeCache stripe = caches.holdStripe(pool.sizeClass());
+    boolean kept;
     try {
-      slab = registerSlab(sizeClass);
+      kept = stripe.keep(block);
     } finally {
-      if (slab == null) {
-        factory.unreserve();
-      }
+      stripe.letGo();
     }
-    classes[sizeClass].addAll(table, slab);
-    return true;
+    if (!kept) {
+      pool.release(stripe, block);
+    }
   }
 
-  private Slab registerSlab(int sizeClass) {
-    RegisteredMemory memory = factory.create();
-    try {
-      int blockBytes = sizes.blockBytes(sizeClass);
-      return table.add(number -> new Slab(number, sizeClass, blockBytes, firstGeneration, memory));
-    } catch (RuntimeException | Error e) {
-      factory.giveBack(memory, e);
-      throw e;
+  /** The lease has ended before this look: either the closing thread sees that, or this one. */
+  private void unmapIfLast(Slab slab) {
+    if (slab.state() == Slab.State.GONE && slab.leasedBlocks(states) == 0) {
+      slab.unmap();
     }
   }
 
   /** Returns the slab of a block that was handed out. */
-  public Slab slabOf(int block) {
-    return table.slabOf(block);
+  public Slab slabOf(long handle) {
+    return table.slabOf(BlockHandle.block(handle));
   }
 
   /** Returns a block's place in its slab. */
-  public int indexOf(int block) {
-    return table.indexOf(block);
+  public int indexOf(long handle) {
+    return table.indexOf(BlockHandle.block(handle));
+  }
+
+  /** Returns true while the lease of that handle lasts; the handle must be one of this pool. */
+  public boolean isLeased(long handle) {
+    return states.isLeased(handle);
   }
 
   /**
    * Returns the slab of a lease in force.
    *
-   * @throws IllegalStateException for any other handle
+   * @throws IllegalStateException for any other handle, which is counted
    */
   public Slab slabOfLease(long handle) {
-    int block = BlockHandle.block(handle);
-    Slab slab = table.find(block);
-    if (slab == null || !slab.isLeased(table.indexOf(block), BlockHandle.generation(handle))) {
+    Slab slab = table.find(BlockHandle.block(handle));
+    if (slab == null || !states.isLeased(handle)) {
       throw refuse(handle);
     }
     return slab;
-  }
-
-  /**
-   * Takes a block back.
-   *
-   * @throws IllegalStateException for a handle not on lease, which is counted and changes nothing
-   */
-  public void release(long handle) {
-    int block = BlockHandle.block(handle);
-    Slab slab = table.find(block);
-    if (slab == null) {
-      throw refuse(handle);
-    }
-    release(slab, table.indexOf(block), handle, ownCache(null));
-  }
-
-  /**
-   * Takes a block back whose slab the caller knows.
-   *
-   * @param cache from {@link #ownCache}
-   * @throws IllegalStateException as {@link #release(long)}
-   */
-  public void release(Slab slab, int index, long handle, @Nullable ThreadCache cache) {
-    if (!slab.endLease(index, BlockHandle.generation(handle))) {
-      throw refuse(handle);
-    }
-    int block = BlockHandle.block(handle);
-    if (cache == null) {
-      releaseToStripe(slab, block);
-    } else if (!cache.push(slab.sizeClass(), block, classes[slab.sizeClass()].cacheLimit())) {
-      releaseSlow(slab, block, cache);
-    }
-  }
-
-  private void releaseToStripe(Slab slab, int block) {
-    int sizeClass = slab.sizeClass();
-    StripeCache stripe = caches.holdStripe();
-    boolean kept;
-    try {
-      kept = stripe.push(sizeClass, block, classes[sizeClass].cacheLimit());
-    } finally {
-      stripe.letGo();
-    }
-    if (!kept) {
-      releaseSlow(slab, block, stripe);
-    }
-  }
-
-  private void releaseSlow(Slab slab, int block, BlockCache cache) {
-    SizeClassPool pool = classes[slab.sizeClass()];
-    if (!cache.reopen() || !cache.push(slab.sizeClass(), block, pool.cacheLimit())) {
-      pool.release(cache, block);
-    }
-    // The lease has ended before this look: either the closing thread sees that, or this one
-    // sees the close.
-    if (closed.get() && slab.leasedBlocks() == 0 && slab.isDeregistered()) {
-      slab.unmap();
-    }
   }
 
   /** Counts a release without effect and returns its failure. */
@@ -273,115 +259,33 @@ public final class BlockPool {
                 .formatted(handle));
   }
 
-  /** Gives back what ended threads kept; returns their number. */
+  /** Does what the background thread does now and then; returns the threads that had ended. */
   public int maintain() {
-    return caches.sweep(classes);
+    return maintenance.run();
   }
 
-  /** Returns the threads that wait for a class to grow. */
+  /** Returns the threads that wait for a block of a class. */
   public int waiters(int sizeClass) {
-    return classes[sizeClass].growth().waiters();
+    return classes[sizeClass].growth().waiters().get();
   }
 
   /** Returns the slabs whose memory has not been given back. */
   public long mappedSlabs() {
-    return Arrays.stream(table.all()).filter(Slab::isMapped).count();
+    return slabs.mappedSlabs();
   }
 
   /** Returns what the pool holds and has done. */
-  public PoolStatistics statistics() {
-    List<PoolStatistics.SizeClass> all = new ArrayList<>(classes.length);
-    long exhausted = 0;
-    for (int c = 0; c < classes.length; c++) {
-      all.add(statistics(c));
-      exhausted += classes[c].exhausted();
-    }
-    return new PoolStatistics(
-        config.maxBytes(),
-        all,
-        factory.registrations(),
-        factory.deregistrations(),
-        refusedReleases.sum(),
-        exhausted,
-        caches.count());
-  }
-
-  private PoolStatistics.SizeClass statistics(int sizeClass) {
-    SizeClassPool pool = classes[sizeClass];
-    CacheRegistry.Totals totals = caches.totals(sizeClass);
-    long allocations = totals.pops() + pool.slowAllocations();
-    long releases = totals.pushes() + pool.slowReleases();
-    boolean open = !closed.get();
-    int slabs = 0;
-    long registered = 0;
-    for (Slab slab : table.all()) {
-      if (open && slab.sizeClass() == sizeClass) {
-        slabs++;
-        registered += slab.blocks();
-      }
-    }
-    return new PoolStatistics.SizeClass(
-        sizes.blockBytes(sizeClass),
-        slabs,
-        registered,
-        allocations - releases,
-        open ? totals.cachedBlocks() : 0,
-        open ? pool.freeBlocks() : 0,
-        allocations,
-        releases,
-        totals.pops(),
-        pool.slowAllocations(),
-        pool.steals(),
-        pool.growth().completed());
+  public Census census() {
+    return new Census(config, sizes, classes, caches, slabs, refusedReleases.sum(), closed.get());
   }
 
   /** Gives everything back; see {@link io.rdma4j.pool.RegisteredBufferPool#close}. */
   public void close() {
-    if (!closed.compareAndSet(false, true)) {
-      return;
+    if (closed.compareAndSet(false, true)) {
+      maintenance.close();
+      workers.close();
+      caches.shut();
+      slabs.close();
     }
-    caches.shut();
-    RuntimeException failure = null;
-    long leased = 0;
-    for (Slab slab : table.close()) {
-      try {
-        leased += closeSlab(slab);
-      } catch (RuntimeException e) {
-        failure = merged(failure, e);
-      }
-    }
-    if (leased > 0) {
-      failure =
-          merged(
-              new IllegalStateException(
-                  ("%d blocks were on lease when the pool was closed; their memory stays mapped"
-                          + " until they are released, but no device can reach it")
-                      .formatted(leased)),
-              failure);
-    }
-    if (failure != null) {
-      throw failure;
-    }
-  }
-
-  /** Returns the blocks still on lease. Memory that a device may still reach stays mapped. */
-  private int closeSlab(Slab slab) {
-    factory.deregister(slab.registrations());
-    factory.unreserve();
-    slab.markDeregistered();
-    int leased = slab.leasedBlocks();
-    if (leased == 0) {
-      slab.unmap();
-    }
-    return leased;
-  }
-
-  private static RuntimeException merged(
-      @Nullable RuntimeException first, @Nullable RuntimeException next) {
-    if (first == null || next == null) {
-      return first == null ? Objects.requireNonNull(next) : first;
-    }
-    first.addSuppressed(next);
-    return first;
   }
 }

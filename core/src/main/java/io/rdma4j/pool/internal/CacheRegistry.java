@@ -16,45 +16,65 @@ final class CacheRegistry {
 
   private static final int FIRST_SWEEP = 16;
 
-  private final int classes;
+  private final SizeClassPool[] pools;
+  private final BlockStates states;
   private final int capacity;
+  private final Holders holders = new Holders();
 
   /** Per pool, since a thread may use several pools. */
   @SuppressWarnings("ThreadLocalUsage")
   private final ThreadLocal<@Nullable ThreadCache> own = new ThreadLocal<>();
 
-  private final StripeCache[] stripes = new StripeCache[STRIPES];
+  private final StripeCache[][] stripes;
 
   /** Copied on write, under this object's monitor. */
   private volatile ThreadCache[] threadCaches = {};
 
   /** What ended threads had counted. Guarded by this object's monitor, like all below. */
-  private final long[] retiredPops;
+  private final long[] retiredTakes;
 
-  private final long[] retiredPushes;
+  private final long[] retiredReleases;
   private int sweepAt = FIRST_SWEEP;
   private boolean shut;
 
-  CacheRegistry(int classes, int capacity) {
-    this.classes = classes;
+  CacheRegistry(SizeClassPool[] pools, BlockStates states, int capacity) {
+    this.pools = pools;
+    this.states = states;
     this.capacity = capacity;
-    this.retiredPops = new long[classes];
-    this.retiredPushes = new long[classes];
-    Arrays.setAll(stripes, i -> new StripeCache(classes, capacity));
+    this.retiredTakes = new long[pools.length];
+    this.retiredReleases = new long[pools.length];
+    this.stripes = new StripeCache[pools.length][STRIPES];
+    for (int c = 0; c < pools.length; c++) {
+      for (int i = 0; i < STRIPES; i++) {
+        stripes[c][i] = new StripeCache(pools[c], states, capacity);
+      }
+    }
   }
 
-  /** Returns the calling platform thread's cache, null when it has none yet. */
-  @Nullable ThreadCache own() {
-    return own.get();
+  /**
+   * Returns the calling thread's magazine, null for a virtual thread, and for one of more platform
+   * threads than there are identities for.
+   */
+  @Nullable Magazine own(int sizeClass) {
+    if (Thread.currentThread().isVirtual()) {
+      return null;
+    }
+    ThreadCache cache = own.get();
+    if (cache == null) {
+      cache = addOwn();
+    }
+    return cache == null ? null : cache.magazine(sizeClass);
   }
 
-  /** Makes the calling platform thread's cache. */
-  synchronized ThreadCache addOwn(SizeClassPool[] pools) {
+  private synchronized @Nullable ThreadCache addOwn() {
     if (threadCaches.length >= sweepAt) {
-      sweep(pools);
+      sweep();
       sweepAt = Math.max(FIRST_SWEEP, 2 * threadCaches.length);
     }
-    ThreadCache cache = new ThreadCache(Thread.currentThread(), classes, capacity);
+    if (holders.areAllTaken()) {
+      return null;
+    }
+    ThreadCache cache = new ThreadCache(Thread.currentThread(), holders, states, pools, capacity);
     if (shut) {
       cache.shut();
     }
@@ -65,16 +85,26 @@ final class CacheRegistry {
     return cache;
   }
 
+  Holders holders() {
+    return holders;
+  }
+
+  /** Returns the stripe that the calling thread tries first. */
+  StripeCache stripe(int sizeClass) {
+    return stripes[sizeClass][(int) Thread.currentThread().threadId() & STRIPES - 1];
+  }
+
   /** Returns a stripe which the calling thread now holds. */
-  StripeCache holdStripe() {
+  StripeCache holdStripe(int sizeClass) {
+    StripeCache[] ofClass = stripes[sizeClass];
     int start = (int) Thread.currentThread().threadId();
     for (int i = 0; i < STRIPES; i++) {
-      StripeCache stripe = stripes[start + i & STRIPES - 1];
-      if (stripe.tryLock()) {
+      StripeCache stripe = ofClass[start + i & STRIPES - 1];
+      if (stripe.tryHold()) {
         return stripe;
       }
     }
-    StripeCache stripe = stripes[start & STRIPES - 1];
+    StripeCache stripe = ofClass[start & STRIPES - 1];
     stripe.hold();
     return stripe;
   }
@@ -85,40 +115,62 @@ final class CacheRegistry {
   }
 
   /**
-   * Returns a sum that every pop and push of a class makes greater. A search that found all caches
-   * empty between two equal sums did so at one instant, not one cache after the other while a block
-   * went from the unsearched to the searched.
+   * Returns a sum that every take and release of a class makes greater. A search that found all
+   * caches empty between two equal sums did so at one instant, not one cache after the other while
+   * a block went from the unsearched to the searched.
    */
   long movement(int sizeClass) {
     long sum = 0;
     for (ThreadCache cache : threadCaches) {
-      sum += cache.word(sizeClass);
+      sum += cache.magazine(sizeClass).word();
     }
-    for (StripeCache stripe : stripes) {
-      sum += stripe.word(sizeClass);
+    for (StripeCache stripe : stripes[sizeClass]) {
+      sum += stripe.word();
     }
     return sum;
   }
 
   /** Takes a class's blocks back from whoever keeps some; false if nobody did. */
   boolean stealAll(SizeClassPool pool) {
+    int sizeClass = pool.sizeClass();
     boolean found = false;
     for (ThreadCache cache : threadCaches) {
-      found |= cache.isOrphan() ? pool.takeBack(cache) : pool.steal(cache);
+      Magazine magazine = cache.magazine(sizeClass);
+      found |= cache.isOrphan() ? pool.takeBack(magazine) : pool.steal(magazine);
     }
-    for (StripeCache stripe : stripes) {
+    for (StripeCache stripe : stripes[sizeClass]) {
       found |= pool.steal(stripe);
     }
     return found;
   }
 
+  /** Takes back what caches kept that have not been used since the last call. */
+  void takeBackIdle() {
+    for (ThreadCache cache : threadCaches) {
+      for (SizeClassPool pool : pools) {
+        takeBackIfIdle(cache.magazine(pool.sizeClass()), pool);
+      }
+    }
+    for (StripeCache[] ofClass : stripes) {
+      for (StripeCache stripe : ofClass) {
+        takeBackIfIdle(stripe, pools[stripe.sizeClass()]);
+      }
+    }
+  }
+
+  private static void takeBackIfIdle(BlockCache cache, SizeClassPool pool) {
+    if (cache.isIdleSinceLastLook()) {
+      pool.takeBack(cache);
+    }
+  }
+
   /** Gives back what ended threads kept and forgets them; returns their number. */
-  synchronized int sweep(SizeClassPool[] pools) {
+  synchronized int sweep() {
     ThreadCache[] live = new ThreadCache[threadCaches.length];
     int count = 0;
     for (ThreadCache cache : threadCaches) {
       if (cache.isOrphan() && !shut) {
-        retire(cache, pools);
+        retire(cache);
       } else {
         live[count++] = cache;
       }
@@ -128,12 +180,14 @@ final class CacheRegistry {
     return ended;
   }
 
-  private void retire(ThreadCache cache, SizeClassPool[] pools) {
-    for (int c = 0; c < classes; c++) {
-      pools[c].takeBack(cache);
-      retiredPops[c] += cache.pops(c);
-      retiredPushes[c] += cache.pushes(c);
+  private void retire(ThreadCache cache) {
+    for (int c = 0; c < pools.length; c++) {
+      Magazine magazine = cache.magazine(c);
+      pools[c].takeBack(magazine);
+      retiredTakes[c] += magazine.takes();
+      retiredReleases[c] += magazine.releases();
     }
+    cache.retire();
   }
 
   /** Takes all caches out of use, present and future ones. */
@@ -142,28 +196,31 @@ final class CacheRegistry {
     for (ThreadCache cache : threadCaches) {
       cache.shut();
     }
-    for (StripeCache stripe : stripes) {
-      stripe.shut();
+    for (StripeCache[] ofClass : stripes) {
+      for (StripeCache stripe : ofClass) {
+        stripe.shut();
+      }
     }
   }
 
   /** What caches of one class hold and have counted. */
-  record Totals(long cachedBlocks, long pops, long pushes) {}
+  record Totals(long cachedBlocks, long takes, long releases) {}
 
   synchronized Totals totals(int sizeClass) {
     long cached = 0;
-    long pops = retiredPops[sizeClass];
-    long pushes = retiredPushes[sizeClass];
+    long takes = retiredTakes[sizeClass];
+    long releases = retiredReleases[sizeClass];
     for (ThreadCache cache : threadCaches) {
-      cached += cache.count(sizeClass);
-      pops += cache.pops(sizeClass);
-      pushes += cache.pushes(sizeClass);
+      Magazine magazine = cache.magazine(sizeClass);
+      cached += magazine.count();
+      takes += magazine.takes();
+      releases += magazine.releases();
     }
-    for (StripeCache stripe : stripes) {
-      cached += stripe.count(sizeClass);
-      pops += stripe.pops(sizeClass);
-      pushes += stripe.pushes(sizeClass);
+    for (StripeCache stripe : stripes[sizeClass]) {
+      cached += stripe.count();
+      takes += stripe.takes();
+      releases += stripe.releases();
     }
-    return new Totals(cached, pops, pushes);
+    return new Totals(cached, takes, releases);
   }
 }

@@ -1,9 +1,7 @@
 package io.rdma4j.pool.internal;
 
-import io.rdma4j.Rdma4jException;
-import io.rdma4j.pool.PoolGrowthException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -11,69 +9,72 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets one thread at a time add a slab to a class; the others that need one wait for its outcome.
- * Nobody else is held up. A failure reaches all who waited, and the next attempt starts afresh.
+ * Adds slabs to one class, one at a time, on a worker's thread. However many ask, there is one
+ * attempt; its outcome reaches all who wait for it, and the next one starts afresh.
  */
 final class Growth {
+  private final Workers workers;
   private final AtomicReference<@Nullable CompletableFuture<Boolean>> underWay =
       new AtomicReference<>();
   private final AtomicLong completed = new AtomicLong();
   private final AtomicInteger waiters = new AtomicInteger();
 
-  /** Returns the slabs added so far; read before a search that may end in {@link #grow}. */
+  Growth(Workers workers) {
+    this.workers = workers;
+  }
+
+  /** Returns the slabs added so far; read before a search that may end in {@link #request}. */
   long completed() {
     return completed.get();
   }
 
-  /** Returns the threads waiting for another one's attempt. */
-  int waiters() {
-    return waiters.get();
+  AtomicInteger waiters() {
+    return waiters;
+  }
+
+  boolean isUnderWay() {
+    return underWay.get() != null;
   }
 
   /**
-   * Adds a slab, or waits for the attempt under way, unless one was added since {@code seen}.
+   * Begins an attempt unless one is under way.
    *
    * @param seen {@link #completed} before the search that found nothing
    * @param attempt adds a slab; false when the budget is spent
-   * @return false when the budget is spent
+   * @return the attempt's outcome, null when a slab was added since {@code seen}
    */
-  boolean grow(long seen, BooleanSupplier attempt) {
+  @Nullable CompletableFuture<Boolean> request(long seen, BooleanSupplier attempt) {
     CompletableFuture<Boolean> mine = new CompletableFuture<>();
     CompletableFuture<Boolean> other = underWay.compareAndExchange(null, mine);
-    return other == null ? lead(seen, attempt, mine) : await(other);
+    if (other != null) {
+      return other;
+    }
+    if (completed.get() != seen) {
+      underWay.set(null);
+      // Somebody may have joined meanwhile.
+      mine.complete(true);
+      return null;
+    }
+    try {
+      workers.execute(() -> carryOut(attempt, mine));
+    } catch (RejectedExecutionException e) {
+      underWay.set(null);
+      mine.completeExceptionally(new IllegalStateException("the pool is closed", e));
+    }
+    return mine;
   }
 
-  private boolean lead(long seen, BooleanSupplier attempt, CompletableFuture<Boolean> outcome) {
+  private void carryOut(BooleanSupplier attempt, CompletableFuture<Boolean> outcome) {
     try {
-      boolean grown = completed.get() != seen;
-      if (!grown && attempt.getAsBoolean()) {
+      boolean grown = attempt.getAsBoolean();
+      if (grown) {
         completed.getAndIncrement();
-        grown = true;
       }
       underWay.set(null);
       outcome.complete(grown);
-      return grown;
     } catch (RuntimeException | Error e) {
       underWay.set(null);
       outcome.completeExceptionally(e);
-      throw e;
-    }
-  }
-
-  private boolean await(CompletableFuture<Boolean> outcome) {
-    waiters.getAndIncrement();
-    try {
-      return outcome.join();
-    } catch (CompletionException e) {
-      if (e.getCause() instanceof PoolGrowthException first) {
-        throw new PoolGrowthException(first);
-      }
-      if (e.getCause() instanceof Rdma4jException first) {
-        throw new Rdma4jException(String.valueOf(first.getMessage()), first);
-      }
-      throw new IllegalStateException("growing the pool failed in another thread", e.getCause());
-    } finally {
-      waiters.getAndDecrement();
     }
   }
 }

@@ -1,10 +1,14 @@
 package io.rdma4j.pool.internal;
 
+import java.util.Arrays;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
 
 /**
- * One size class: its shared list, the way of blocks between list and caches, and what was counted
- * on the way.
+ * One size class: its shared lists, one for each NUMA node; its pending slabs; the way of blocks
+ * between lists and caches; and what was counted on the way.
  *
  * <p>Safe for use by several threads. No method is called while holding a cache.
  */
@@ -12,32 +16,59 @@ final class SizeClassPool {
   static final int NONE = BlockLinks.NONE;
 
   private final int sizeClass;
+  private final int blockBytes;
   private final int maxCached;
+  private final SlabTable table;
   private final BlockLinks links;
-  private final SharedList free;
+  private final BlockStates states;
+  private final NumaPolicy numa;
+  private final FreeLists[] free;
   private final Transfers transfers = new Transfers();
-  private final Growth growth = new Growth();
+  private final Growth growth;
+  private final ConcurrentLinkedDeque<Slab> pending = new ConcurrentLinkedDeque<>();
+  private final AtomicLong registeredBlocks = new AtomicLong();
   private final LongAdder slowAllocations = new LongAdder();
   private final LongAdder slowReleases = new LongAdder();
+  private final LongAdder crossNode = new LongAdder();
   private final LongAdder steals = new LongAdder();
   private final LongAdder exhausted = new LongAdder();
+  private final LongAdder revivals = new LongAdder();
 
   /**
    * Most blocks that a cache keeps now. Halved each time blocks had to be stolen, so that in scarce
-   * times surplus reaches the shared list by itself; back at the maximum once plenty are free.
+   * times surplus reaches the shared lists by itself; back at the maximum once plenty are free.
    */
   private volatile int cacheLimit;
 
-  SizeClassPool(int sizeClass, int maxCached, BlockLinks links) {
+  SizeClassPool(
+      int sizeClass, int blockBytes, int maxCached, Slabs slabs, NumaPolicy numa, Workers workers) {
     this.sizeClass = sizeClass;
+    this.blockBytes = blockBytes;
     this.maxCached = maxCached;
-    this.links = links;
-    this.free = new SharedList(links);
+    this.table = slabs.table();
+    this.links = slabs.links();
+    this.states = slabs.states();
+    this.numa = numa;
+    this.free = new FreeLists[numa.lists()];
+    Arrays.setAll(free, node -> new FreeLists(links));
+    this.growth = new Growth(workers);
     this.cacheLimit = maxCached;
+  }
+
+  int sizeClass() {
+    return sizeClass;
+  }
+
+  int blockBytes() {
+    return blockBytes;
   }
 
   int cacheLimit() {
     return cacheLimit;
+  }
+
+  BlockLinks links() {
+    return links;
   }
 
   Growth growth() {
@@ -45,59 +76,120 @@ final class SizeClassPool {
   }
 
   /**
-   * Takes a block from the shared list, and more for the cache.
+   * Leases a block from the shared lists, and keeps more in the cache.
    *
+   * @param node where the caller runs; its own list first, then the nearest
    * @param caches the number of caches that want their share
+   * @return the block's handle, {@link BlockHandle#NONE} when the lists are empty
    */
-  int refill(BlockCache cache, int caches) {
-    if (free.isEmpty()) {
-      return NONE;
+  long refill(BlockCache cache, int node, int caches) {
+    if (isListEmpty()) {
+      return BlockHandle.NONE;
     }
     transfers.begin();
     cache.hold();
     try {
-      int freeBefore = free.freeBlocks();
-      int batch = free.pop();
+      long freeBefore = freeBlocks();
+      int batch = pop(node);
       if (batch == NONE) {
-        return NONE;
+        return BlockHandle.NONE;
       }
       int blocks = links.count(batch);
-      int extra = Math.min(cacheLimit / 2, freeBefore / (caches + 1) - 1);
-      int rest = cache.fill(sizeClass, links.next(batch), Math.max(0, extra), links);
+      long extra = Math.min(cacheLimit / 2, freeBefore / (caches + 1) - 1);
+      int rest = cache.fill(links.next(batch), (int) Math.max(0, extra));
       if (rest != NONE) {
-        links.setCount(rest, lengthOf(rest));
-        free.push(rest);
+        links.setCount(rest, links.lengthOf(rest));
+        push(rest);
       }
-      if (cacheLimit < maxCached && freeBefore - blocks >= maxCached * (caches + 1)) {
+      if (cacheLimit < maxCached && freeBefore - blocks >= (long) maxCached * (caches + 1)) {
         cacheLimit = maxCached;
       }
       slowAllocations.increment();
-      return batch;
+      return lease(batch);
     } finally {
       cache.letGo();
       transfers.end();
     }
   }
 
-  private int lengthOf(int chain) {
-    int length = 0;
-    for (int block = chain; block != NONE; block = links.next(block)) {
-      length++;
-    }
-    return length;
+  /** Leases a free block that belongs to the calling thread, to be released by anybody. */
+  private long lease(int block) {
+    long leased = BlockState.leased(states.get(block));
+    states.set(block, leased);
+    return BlockHandle.of(block, leased);
   }
 
-  /** Gives a block back through a cache that is full: makes room first, by a batch. */
+  private int pop(int node) {
+    int[] nearest = numa.nearest(node);
+    for (int i = 0; i < nearest.length; i++) {
+      int batch = free[nearest[i]].pop();
+      if (batch != NONE) {
+        if (i > 0) {
+          crossNode.add(links.count(batch));
+        }
+        return batch;
+      }
+    }
+    return NONE;
+  }
+
+  /** Gives a batch to the lists, each block to that of its node. */
+  private void push(int batch) {
+    if (free.length == 1) {
+      free[0].push(batch);
+      return;
+    }
+    for (int node = 0; node < free.length; node++) {
+      int part = NONE;
+      int count = 0;
+      int others = NONE;
+      for (int block = batch; block != NONE; ) {
+        int next = links.next(block);
+        if (listOf(block) == node) {
+          links.setNext(block, part);
+          part = block;
+          count++;
+        } else {
+          links.setNext(block, others);
+          others = block;
+        }
+        block = next;
+      }
+      if (part != NONE) {
+        links.setCount(part, count);
+        free[node].push(part);
+      }
+      batch = others;
+    }
+  }
+
+  private int listOf(int block) {
+    return numa.listOf(table.slabOf(block).node());
+  }
+
+  /** Makes room in a cache that is over its limit, by a batch. */
+  void relieve(BlockCache cache) {
+    transfers.begin();
+    cache.hold();
+    try {
+      pushIfAny(cache.drain(cacheLimit / 2));
+    } finally {
+      cache.letGo();
+      transfers.end();
+    }
+  }
+
+  /** Gives a free block of the calling thread back through a cache that does not take it. */
   void release(BlockCache cache, int block) {
     transfers.begin();
     cache.hold();
     try {
-      pushIfAny(cache.drainHalf(sizeClass, links));
-      if (!cache.push(sizeClass, block, cacheLimit)) {
+      pushIfAny(cache.drain(cacheLimit / 2));
+      if (!cache.keep(block)) {
         slowReleases.increment();
         links.setNext(block, NONE);
         links.setCount(block, 1);
-        free.push(block);
+        push(block);
       }
     } finally {
       cache.letGo();
@@ -105,14 +197,14 @@ final class SizeClassPool {
     }
   }
 
-  /** Moves all blocks of a cache to the shared list, whoever holds it; false if there were none. */
+  /** Moves all blocks of a cache to the shared lists, whoever holds it; false if it had none. */
   boolean takeBack(BlockCache cache) {
-    if (cache.count(sizeClass) == 0) {
+    if (cache.count() == 0) {
       return false;
     }
     transfers.begin();
     try {
-      return pushIfAny(cache.takeAll(sizeClass, links));
+      return pushIfAny(cache.takeAll());
     } finally {
       transfers.end();
     }
@@ -129,34 +221,125 @@ final class SizeClassPool {
     return true;
   }
 
+  /** Gives back blocks of a slab that others are to be preferred to. */
+  void pushLast(Slab slab, int batch) {
+    free[numa.listOf(slab.node())].pushLast(batch);
+  }
+
   private boolean pushIfAny(int batch) {
     if (batch == NONE) {
       return false;
     }
-    free.push(batch);
+    push(batch);
     return true;
   }
 
   /** Adds a new slab's blocks in batches, such that the first blocks are handed out first. */
-  void addAll(SlabTable table, Slab slab) {
-    int batchBlocks = Math.max(1, maxCached / 2);
+  void addAll(Slab slab) {
+    registeredBlocks.getAndAdd(slab.blocks());
+    pushBlocks(slab);
+  }
+
+  /** Adds a slab whose one block is on lease from the start; returns its handle. */
+  long addLeased(Slab slab) {
+    registeredBlocks.getAndAdd(slab.blocks());
+    slowAllocations.increment();
+    return lease(slab.firstBlock());
+  }
+
+  private void pushBlocks(Slab slab) {
+    int batchBlocks = batchBlocks();
     transfers.begin();
     try {
-      int lastStart = (slab.blocks() - 1) / batchBlocks * batchBlocks;
-      for (int start = lastStart; start >= 0; start -= batchBlocks) {
-        int end = Math.min(slab.blocks(), start + batchBlocks);
+      int end = slab.blocks();
+      while (end > 0) {
+        int start = (end - 1) / batchBlocks * batchBlocks;
         int batch = NONE;
         for (int i = end - 1; i >= start; i--) {
-          int block = table.blockOf(slab, i);
-          links.setNext(block, batch);
-          batch = block;
+          links.setNext(slab.firstBlock() + i, batch);
+          batch = slab.firstBlock() + i;
         }
         links.setCount(batch, end - start);
-        free.push(batch);
+        push(batch);
+        end = start;
       }
     } finally {
       transfers.end();
     }
+  }
+
+  /** Makes a slab pending whose blocks have all been withdrawn from the lists. */
+  void suspend(Slab slab, long nowNs) {
+    slab.heat().suspendedAt(nowNs);
+    if (slab.move(Slab.State.ACTIVE, Slab.State.PENDING)) {
+      pending.addLast(slab);
+    }
+  }
+
+  /** Returns the pending slabs, the one that has been so for longest first. */
+  Iterable<Slab> pending() {
+    return pending;
+  }
+
+  /** Puts the slab that became pending last back to work; false when there is none. */
+  boolean revive() {
+    if (pending.isEmpty()) {
+      return false;
+    }
+    transfers.begin();
+    try {
+      for (Slab slab = pending.pollLast(); slab != null; slab = pending.pollLast()) {
+        if (slab.move(Slab.State.PENDING, Slab.State.ACTIVE)) {
+          revivals.increment();
+          pushBlocks(slab);
+          return true;
+        }
+      }
+      return false;
+    } finally {
+      transfers.end();
+    }
+  }
+
+  /** Takes the oldest pending slab out of the class for good, null when there is none. */
+  @Nullable Slab retireOldest() {
+    for (Slab slab = pending.peekFirst(); slab != null; slab = pending.peekFirst()) {
+      if (retire(slab)) {
+        return slab;
+      }
+    }
+    return null;
+  }
+
+  /** Takes a pending slab out of the class for good; false when it is wanted again. */
+  boolean retire(Slab slab) {
+    boolean retired = slab.move(Slab.State.PENDING, Slab.State.GONE);
+    if (retired) {
+      registeredBlocks.getAndAdd(-slab.blocks());
+    }
+    pending.remove(slab);
+    return retired;
+  }
+
+  Transfers transfers() {
+    return transfers;
+  }
+
+  FreeLists[] freeLists() {
+    return free;
+  }
+
+  int batchBlocks() {
+    return Math.max(1, maxCached / 2);
+  }
+
+  private boolean isListEmpty() {
+    for (FreeLists lists : free) {
+      if (!lists.isEmpty()) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Returns a mark for {@link #isEmptySince}, taken before a search through the caches. */
@@ -168,15 +351,40 @@ final class SizeClassPool {
    * Returns true when a search that found no cached block since the mark can not have missed one.
    */
   boolean isEmptySince(long mark) {
-    return free.isEmpty() && transfers.isQuietSince(mark);
+    return isListEmpty() && pending.isEmpty() && transfers.isQuietSince(mark);
   }
 
   void countExhausted() {
     exhausted.increment();
   }
 
-  int freeBlocks() {
-    return free.freeBlocks();
+  /** Counts a release that no cache kept, of a pool that is closed. */
+  void countSlowRelease() {
+    slowReleases.increment();
+  }
+
+  long freeBlocks() {
+    long blocks = 0;
+    for (FreeLists lists : free) {
+      blocks += lists.freeBlocks();
+    }
+    return blocks;
+  }
+
+  long freeBlocks(int list) {
+    return free[list].freeBlocks();
+  }
+
+  long pendingBlocks() {
+    long blocks = 0;
+    for (Slab slab : pending) {
+      blocks += slab.state() == Slab.State.PENDING ? slab.blocks() : 0;
+    }
+    return blocks;
+  }
+
+  long registeredBlocks() {
+    return registeredBlocks.get();
   }
 
   long slowAllocations() {
@@ -187,11 +395,19 @@ final class SizeClassPool {
     return slowReleases.sum();
   }
 
+  long crossNode() {
+    return crossNode.sum();
+  }
+
   long steals() {
     return steals.sum();
   }
 
   long exhausted() {
     return exhausted.sum();
+  }
+
+  long revivals() {
+    return revivals.sum();
   }
 }

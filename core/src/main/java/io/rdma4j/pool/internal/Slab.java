@@ -4,50 +4,74 @@ import io.rdma4j.os.Mapping;
 import io.rdma4j.pool.internal.SlabFactory.RegisteredMemory;
 import io.rdma4j.provider.MemoryRegistrar.Registration;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * One mapping, registered once with every registrar, carved into blocks of one class.
  *
- * <p>The generation of a block is the only word that several threads write: whoever holds a free
- * block leases it with a plain step, and a release is a compare-and-set from the generation that
- * the releaser was given, so of two releases one fails.
+ * <pre>
+ *               idle                      idle for longer
+ *  ACTIVE -----------------&gt; PENDING ---------------------&gt; GONE
+ *     ^                         |
+ *     +-------------------------+
+ *        a block is wanted again
+ * </pre>
+ *
+ * A pending slab's blocks are all free and in nobody's reach but the slab's own; it is registered
+ * still, and whoever moves the state on owns the blocks.
  */
 public final class Slab {
-  private static final VarHandle GENERATION = MethodHandles.arrayElementVarHandle(int[].class);
+  /** Where a slab is in its life. */
+  enum State {
+    ACTIVE,
+    PENDING,
+    GONE
+  }
 
   private final int number;
+  private final int firstBlock;
   private final int sizeClass;
-  private final Mapping mapping;
-  private final List<Registration> registrations;
+  private final int node;
+  private final boolean fallback;
+  private final RegisteredMemory memory;
   private final int[] lkeys;
   private final int[] rkeys;
   private final MemorySegment[] segments;
-  private final int[] generations;
-  private volatile boolean deregistered;
+  private final AtomicReference<State> state = new AtomicReference<>(State.ACTIVE);
+  private final Heat heat;
+  private volatile boolean adopted;
 
   /**
    * Carves registered memory, which belongs to the slab from here on.
    *
    * @param number the slab's place in its table
-   * @param firstGeneration even, see {@link BlockHandle}
+   * @param firstBlock number of its first block; the others follow
+   * @param fallback whether it was made for one request that could not wait
    */
-  Slab(int number, int sizeClass, int blockBytes, int firstGeneration, RegisteredMemory memory) {
+  Slab(
+      int number,
+      int firstBlock,
+      int sizeClass,
+      int blockBytes,
+      boolean fallback,
+      RegisteredMemory memory,
+      Heat heat) {
     this.number = number;
+    this.firstBlock = firstBlock;
     this.sizeClass = sizeClass;
-    this.mapping = memory.mapping();
-    this.registrations = memory.registrations();
+    this.node = memory.node();
+    this.fallback = fallback;
+    this.memory = memory;
+    List<Registration> registrations = memory.registrations();
     this.lkeys = registrations.stream().mapToInt(Registration::lkey).toArray();
     this.rkeys = registrations.stream().mapToInt(Registration::rkey).toArray();
-    this.segments = new MemorySegment[(int) (mapping.lengthBytes() / blockBytes)];
+    Mapping mapping = memory.mapping();
+    this.segments = new MemorySegment[fallback ? 1 : (int) (mapping.lengthBytes() / blockBytes)];
     for (int i = 0; i < segments.length; i++) {
       segments[i] = mapping.segment().asSlice((long) i * blockBytes, blockBytes);
     }
-    this.generations = new int[segments.length];
-    Arrays.fill(generations, firstGeneration);
+    this.heat = heat;
   }
 
   /** Returns the slab's place in its table. */
@@ -55,14 +79,44 @@ public final class Slab {
     return number;
   }
 
+  int firstBlock() {
+    return firstBlock;
+  }
+
   /** Returns the class of all its blocks. */
   public int sizeClass() {
     return sizeClass;
   }
 
+  /** Returns the NUMA node its memory was placed on, -1 when unknown. */
+  int node() {
+    return node;
+  }
+
+  /** Returns true for memory that was registered for one request that could not wait. */
+  boolean isFallback() {
+    return fallback;
+  }
+
+  /** Notes that a fallback slab serves everybody now; false when that was so before. */
+  boolean adopt() {
+    boolean first = !adopted;
+    adopted = true;
+    return first;
+  }
+
   /** Returns the number of blocks. */
   int blocks() {
     return segments.length;
+  }
+
+  /** Returns the bytes mapped and registered. */
+  long lengthBytes() {
+    return memory.mapping().lengthBytes();
+  }
+
+  long address() {
+    return memory.mapping().address();
   }
 
   /** Returns a block's memory. */
@@ -80,56 +134,43 @@ public final class Slab {
     return rkeys[registrar];
   }
 
-  /** Marks a free block, held by this thread alone, as leased; returns its new generation. */
-  public int lease(int index) {
-    int generation = BlockHandle.next(generations[index]);
-    GENERATION.setOpaque(generations, index, generation);
-    return generation;
+  State state() {
+    return state.get();
   }
 
-  /** Returns true while the lease of that generation lasts. */
-  public boolean isLeased(int index, int generation) {
-    return (int) GENERATION.getOpaque(generations, index) == generation
-        && BlockHandle.isLeased(generation);
-  }
-
-  /** Ends the lease of that generation; false when it has ended already. */
-  boolean endLease(int index, int generation) {
-    return BlockHandle.isLeased(generation)
-        && GENERATION.compareAndSet(generations, index, generation, BlockHandle.next(generation));
-  }
-
-  /** Returns the number of blocks on lease, exact when no thread leases or releases meanwhile. */
-  int leasedBlocks() {
-    int leased = 0;
-    for (int i = 0; i < generations.length; i++) {
-      if (BlockHandle.isLeased((int) GENERATION.getAcquire(generations, i))) {
-        leased++;
-      }
-    }
-    return leased;
-  }
-
-  List<Registration> registrations() {
-    return registrations;
+  /** Moves the state on; false when another thread has. */
+  boolean move(State from, State to) {
+    return state.compareAndSet(from, to);
   }
 
   /** Notes that no device can reach the memory any more. */
-  void markDeregistered() {
-    deregistered = true;
+  void retire() {
+    state.set(State.GONE);
   }
 
-  /** Returns true once no device can reach the memory any more. */
-  boolean isDeregistered() {
-    return deregistered;
+  Heat heat() {
+    return heat;
+  }
+
+  RegisteredMemory memory() {
+    return memory;
   }
 
   boolean isMapped() {
-    return mapping.segment().scope().isAlive();
+    return memory.mapping().segment().scope().isAlive();
   }
 
   /** Unmaps the memory; every access through a block's segment fails from here on. */
   void unmap() {
-    mapping.close();
+    memory.mapping().close();
+  }
+
+  /** Returns the number of blocks on lease, exact when no thread leases or releases meanwhile. */
+  int leasedBlocks(BlockStates states) {
+    int leased = 0;
+    for (int i = 0; i < segments.length; i++) {
+      leased += BlockState.isLeased(states.getAcquire(firstBlock + i)) ? 1 : 0;
+    }
+    return leased;
   }
 }

@@ -1,5 +1,6 @@
 package io.rdma4j.pool.internal;
 
+import io.rdma4j.os.HugePages;
 import io.rdma4j.os.Limits;
 import io.rdma4j.os.Mapping;
 import io.rdma4j.os.SystemRoot;
@@ -18,88 +19,112 @@ import java.util.concurrent.atomic.LongAdder;
  * for use by several threads; no lock is held over a registration.
  */
 final class SlabFactory {
-  private final PoolConfig config;
+  private final long maxBytes;
+  private final HugePages pages;
   private final List<MemoryRegistrar> registrars;
   private final SystemRoot root;
   private final AtomicLong budgetedBytes = new AtomicLong();
   private final LongAdder registrations = new LongAdder();
   private final LongAdder deregistrations = new LongAdder();
+  private final LongAdder deregistrationFailures = new LongAdder();
 
   SlabFactory(PoolConfig config, List<MemoryRegistrar> registrars, SystemRoot root) {
-    this.config = config;
+    this.maxBytes = config.maxBytes();
+    this.pages = HugePages.valueOf(config.hugePages().name());
     this.registrars = registrars;
     this.root = root;
   }
 
-  /** Takes one slab's bytes from the budget; false when they are not there. */
-  boolean reserve() {
-    long bytes = config.slabBytes();
+  /** Takes bytes from the budget; false when they are not there. */
+  boolean reserve(long bytes) {
     long now;
     do {
       now = budgetedBytes.get();
-      if (now + bytes > config.maxBytes()) {
+      if (bytes > maxBytes - now) {
         return false;
       }
     } while (!budgetedBytes.compareAndSet(now, now + bytes));
     return true;
   }
 
-  /** Gives one slab's bytes back to the budget. */
-  void unreserve() {
-    budgetedBytes.getAndAdd(-config.slabBytes());
+  /** Gives bytes back to the budget. */
+  void unreserve(long bytes) {
+    budgetedBytes.getAndAdd(-bytes);
   }
 
   /**
-   * Maps and registers one slab, whose bytes have been reserved.
+   * Maps and registers memory, whose bytes have been reserved.
    *
    * @throws PoolGrowthException when a registrar refuses; nothing stays mapped or registered
    */
-  RegisteredMemory create() {
-    Mapping mapping = map();
+  RegisteredMemory create(long lengthBytes, int node) {
+    Mapping mapping = map(lengthBytes, node);
     List<Registration> done = new ArrayList<>(registrars.size());
     for (MemoryRegistrar registrar : registrars) {
       try {
         done.add(registrar.register(mapping.address(), mapping.lengthBytes()));
         registrations.increment();
       } catch (RuntimeException e) {
-        giveBack(new RegisteredMemory(mapping, done), e);
-        throw refused(registrar, e);
+        giveBack(RegisteredMemory.of(mapping, done, node), e);
+        throw refused(registrar, lengthBytes, e);
       } catch (Error e) {
-        giveBack(new RegisteredMemory(mapping, done), e);
+        giveBack(RegisteredMemory.of(mapping, done, node), e);
         throw e;
       }
     }
-    return new RegisteredMemory(mapping, done);
+    return RegisteredMemory.of(mapping, done, node);
   }
 
-  private Mapping map() {
-    return config.hugePages()
-        ? Mapping.anonymous(
-            config.slabBytes(),
-            Mapping.Option.HUGE_PAGES,
-            Mapping.Option.DONT_FORK,
-            Mapping.Option.POPULATE)
-        : Mapping.anonymous(config.slabBytes(), Mapping.Option.DONT_FORK, Mapping.Option.POPULATE);
+  /** Maps memory on or near a node, pages present. */
+  private Mapping map(long lengthBytes, int node) {
+    Mapping mapping = Mapping.anonymous(lengthBytes, pages, Mapping.Option.DONT_FORK);
+    try {
+      if (node != NumaPolicy.UNKNOWN) {
+        mapping.preferNode(node);
+      }
+      mapping.populate(0, mapping.lengthBytes());
+      return mapping;
+    } catch (RuntimeException | Error e) {
+      mapping.close();
+      throw e;
+    }
   }
 
   /** Gives memory back that will not become a slab; what goes wrong is added to the cause. */
   void giveBack(RegisteredMemory memory, Throwable cause) {
     try {
-      deregister(memory.registrations());
-      memory.mapping().close();
+      if (deregister(memory)) {
+        memory.mapping().close();
+      }
     } catch (RuntimeException e) {
       cause.addSuppressed(e);
     }
   }
 
-  /** Makes all devices forget a slab; the first failure is thrown when all have been tried. */
-  void deregister(List<Registration> registered) {
+  /**
+   * Makes all devices forget memory.
+   *
+   * @return true when they have; false while one still has requests in flight
+   * @throws RuntimeException the first failure, when all have been tried
+   */
+  boolean deregister(RegisteredMemory memory) {
     RuntimeException failure = null;
-    for (Registration registration : registered.reversed()) {
+    boolean forgotten = true;
+    for (int i = memory.registrations().size() - 1; i >= 0; i--) {
+      if (memory.forgotten()[i]) {
+        continue;
+      }
+      Registration registration = memory.registrations().get(i);
       try {
         registration.close();
-        deregistrations.increment();
+        if (registration.isDeregistered()) {
+          memory.forgotten()[i] = true;
+          deregistrations.increment();
+        } else {
+          forgotten = false;
+        }
       } catch (RuntimeException e) {
+        deregistrationFailures.increment();
         if (failure == null) {
           failure = e;
         } else {
@@ -110,15 +135,17 @@ final class SlabFactory {
     if (failure != null) {
       throw failure;
     }
+    return forgotten;
   }
 
-  private PoolGrowthException refused(MemoryRegistrar registrar, RuntimeException refusal) {
-    // This slab is in the budget already but not pinned.
-    long pinnedBytes = budgetedBytes.get() - config.slabBytes();
+  private PoolGrowthException refused(
+      MemoryRegistrar registrar, long askedBytes, RuntimeException refusal) {
+    // These bytes are in the budget already but not pinned.
+    long pinnedBytes = budgetedBytes.get() - askedBytes;
     Limits limits = Limits.lockedMemory(root).orElse(null);
     return new PoolGrowthException(
         registrar.name(),
-        config.slabBytes(),
+        askedBytes,
         pinnedBytes,
         limits == null ? OptionalLong.empty() : OptionalLong.of(limits.softBytes()),
         limits == null ? "unknown" : limits.describe(),
@@ -137,6 +164,20 @@ final class SlabFactory {
     return deregistrations.sum();
   }
 
-  /** A mapping and its registrations, in the order of the registrars. */
-  record RegisteredMemory(Mapping mapping, List<Registration> registrations) {}
+  long deregistrationFailures() {
+    return deregistrationFailures.sum();
+  }
+
+  /**
+   * A mapping and its registrations, in the order of the registrars.
+   *
+   * @param forgotten which devices have forgotten it; written by whoever gives it back
+   * @param node the NUMA node it was placed on, -1 when unknown
+   */
+  record RegisteredMemory(
+      Mapping mapping, List<Registration> registrations, boolean[] forgotten, int node) {
+    static RegisteredMemory of(Mapping mapping, List<Registration> registrations, int node) {
+      return new RegisteredMemory(mapping, registrations, new boolean[registrations.size()], node);
+    }
+  }
 }

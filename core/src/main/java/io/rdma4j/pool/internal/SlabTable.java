@@ -1,81 +1,107 @@
 package io.rdma4j.pool.internal;
 
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The pool's slabs by number, and the numbering of blocks: slab number in the high bits, place in
- * the slab in the low ones. Reading takes no lock.
+ * the slab in the low ones. Numbers of slabs that are gone are given out again. Reading takes no
+ * lock.
  */
 final class SlabTable {
+  /** Numbers beyond those of whole slabs, for fallback slabs of one block. */
+  private static final int SPARE_SLABS = 1024;
+
   private final int indexBits;
-  private final BlockLinks links;
-  private volatile Slab[] slabs = {};
+  private final int mostSlabs;
+  private volatile @Nullable Slab[] slabs = {};
   private boolean closed;
 
   /**
    * Creates an empty table.
    *
+   * @param wholeSlabs most slabs that the budget has room for
    * @param blocksPerSlab most blocks that a slab can have
    */
-  SlabTable(int blocksPerSlab) {
+  SlabTable(long wholeSlabs, int blocksPerSlab) {
     this.indexBits = Integer.SIZE - Integer.numberOfLeadingZeros(blocksPerSlab - 1);
-    this.links = new BlockLinks(indexBits);
+    this.mostSlabs = (int) Math.min(wholeSlabs + SPARE_SLABS, Integer.MAX_VALUE >>> indexBits);
   }
 
-  BlockLinks links() {
-    return links;
+  int indexBits() {
+    return indexBits;
+  }
+
+  /** Returns one more than the highest block number there can be. */
+  long mostBlocks() {
+    return (long) mostSlabs << indexBits;
   }
 
   /**
-   * Makes a slab for the next free number and adds it.
+   * Makes a slab for the lowest free number and adds it.
    *
+   * @return null when all numbers are taken
    * @throws IllegalStateException when the table is closed
    */
-  synchronized Slab add(IntFunction<Slab> maker) {
+  synchronized @Nullable Slab add(IntFunction<Slab> maker) {
     if (closed) {
       throw new IllegalStateException("the pool was closed while it grew");
     }
-    int number = slabs.length;
-    links.addSlab(number);
-    Slab[] grown = Arrays.copyOf(slabs, number + 1);
+    @Nullable Slab[] now = slabs;
+    int number = 0;
+    while (number < now.length && now[number] != null) {
+      number++;
+    }
+    if (number == mostSlabs) {
+      return null;
+    }
     Slab slab = maker.apply(number);
-    grown[number] = slab;
-    slabs = grown;
+    @Nullable Slab[] changed = Arrays.copyOf(now, Math.max(now.length, number + 1));
+    changed[number] = slab;
+    slabs = changed;
     return slab;
   }
 
-  /** Refuses new slabs from here on and returns all there are. */
-  synchronized Slab[] close() {
+  /** Forgets a slab, none of whose blocks is on lease or in any list; false when closed. */
+  synchronized boolean remove(Slab slab) {
+    if (closed) {
+      return false;
+    }
+    @Nullable Slab[] changed = slabs.clone();
+    changed[slab.number()] = null;
+    slabs = changed;
+    return true;
+  }
+
+  /** Refuses changes from here on. */
+  synchronized void close() {
     closed = true;
-    return slabs;
   }
 
   Slab[] all() {
-    return slabs;
+    return Arrays.stream(slabs).filter(Objects::nonNull).toArray(Slab[]::new);
   }
 
   /** Returns the slab of a block that exists. */
   Slab slabOf(int block) {
-    return slabs[block >>> indexBits];
+    return Objects.requireNonNull(slabs[block >>> indexBits]);
   }
 
   int indexOf(int block) {
     return block & (1 << indexBits) - 1;
   }
 
-  int blockOf(Slab slab, int index) {
-    return slab.number() << indexBits | index;
+  int firstBlockOf(int slabNumber) {
+    return slabNumber << indexBits;
   }
 
   /** Returns the slab of a number that may be anything, null when there is no such block. */
   @Nullable Slab find(int block) {
-    Slab[] now = slabs;
+    @Nullable Slab[] now = slabs;
     int number = block >>> indexBits;
-    if (number >= now.length || indexOf(block) >= now[number].blocks()) {
-      return null;
-    }
-    return now[number];
+    Slab slab = number < now.length ? now[number] : null;
+    return slab != null && indexOf(block) < slab.blocks() ? slab : null;
   }
 }

@@ -5,41 +5,46 @@ import java.lang.invoke.VarHandle;
 
 /**
  * A cache for virtual threads, of which there are too many for a cache each: some threads share it,
- * one at a time. The holder is whoever got {@link #tryLock}; a thread that finds it taken goes to
+ * one at a time. The holder is whoever got {@link #tryHold}; a thread that finds it taken goes to
  * the next one, so nobody waits.
  *
  * <p>Nothing inside the lock blocks, so a virtual thread never leaves its carrier while holding it.
+ * Blocks in it, or leased from it, have no holder in their state.
  */
 final class StripeCache extends BlockCache {
-  private static final VarHandle WORD = MethodHandles.arrayElementVarHandle(long[].class);
+  private static final VarHandle WORD;
   private static final VarHandle LOCKED;
 
   static {
     try {
+      WORD = MethodHandles.lookup().findVarHandle(StripeCache.class, "word", long.class);
       LOCKED = MethodHandles.lookup().findVarHandle(StripeCache.class, "locked", boolean.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
   }
 
-  private final int[][] blocks;
-  private final long[] words;
+  private final SizeClassPool pool;
+  private final BlockStates states;
+  private final int[] stack;
+  private long word;
   private volatile boolean locked;
   private boolean shut;
 
-  StripeCache(int classes, int capacity) {
-    super(classes);
-    this.blocks = new int[classes][capacity];
-    this.words = new long[classes];
+  StripeCache(SizeClassPool pool, BlockStates states, int capacity) {
+    super(pool.sizeClass());
+    this.pool = pool;
+    this.states = states;
+    this.stack = new int[capacity];
   }
 
-  boolean tryLock() {
+  boolean tryHold() {
     return !locked && LOCKED.compareAndSet(this, false, true);
   }
 
   @Override
   void hold() {
-    while (!tryLock()) {
+    while (!tryHold()) {
       Thread.onSpinWait();
     }
   }
@@ -50,25 +55,28 @@ final class StripeCache extends BlockCache {
   }
 
   @Override
-  int pop(int sizeClass) {
-    long word = words[sizeClass];
+  long take() {
+    long word = this.word;
     int count = count(word);
     if (count == 0 || shut) {
-      return NONE;
+      return BlockHandle.NONE;
     }
-    setWord(sizeClass, word + POP);
-    return blocks[sizeClass][count - 1];
+    int block = stack[count - 1];
+    long leased = BlockState.leased(states.get(block));
+    states.set(block, leased);
+    setWord(word + TAKE);
+    return BlockHandle.of(block, leased);
   }
 
   @Override
-  boolean push(int sizeClass, int block, int limit) {
-    long word = words[sizeClass];
+  boolean keep(int block) {
+    long word = this.word;
     int count = count(word);
-    if (count >= limit || shut) {
+    if (count >= pool.cacheLimit() || shut) {
       return false;
     }
-    blocks[sizeClass][count] = block;
-    setWord(sizeClass, word + PUSH);
+    stack[count] = block;
+    setWord(word + KEEP);
     return true;
   }
 
@@ -78,66 +86,62 @@ final class StripeCache extends BlockCache {
   }
 
   @Override
-  int fill(int sizeClass, int chain, int blocks, BlockLinks links) {
-    int[] stack = this.blocks[sizeClass];
-    long word = words[sizeClass];
+  int fill(int chain, int blocks) {
+    long word = this.word;
     int count = count(word);
     int filled = -count;
     int full = shut ? 0 : Math.min(stack.length, count + blocks);
     int block = chain;
     while (count < full && block != NONE) {
       stack[count++] = block;
-      block = links.next(block);
+      block = pool.links().next(block);
     }
     filled += count;
-    countFilled(sizeClass, filled);
-    setWord(sizeClass, word + filled * PUSH);
+    countFilled(filled);
+    setWord(word + filled);
     return block;
   }
 
   @Override
-  int drainHalf(int sizeClass, BlockLinks links) {
-    return drain(sizeClass, links, (count(words[sizeClass]) + 1) / 2);
+  int drain(int kept) {
+    long word = this.word;
+    int count = count(word);
+    int drained = Math.max(0, count - kept);
+    int batch = NONE;
+    for (int i = 0; i < drained; i++) {
+      pool.links().setNext(stack[i], batch);
+      batch = stack[i];
+    }
+    if (batch != NONE) {
+      pool.links().setCount(batch, drained);
+    }
+    System.arraycopy(stack, drained, stack, 0, count - drained);
+    countFilled(-drained);
+    setWord(word - drained);
+    return batch;
   }
 
   @Override
-  int takeAll(int sizeClass, BlockLinks links) {
+  int takeAll() {
     hold();
     try {
-      return drain(sizeClass, links, count(words[sizeClass]));
+      return drain(0);
     } finally {
       letGo();
     }
   }
 
-  private int drain(int sizeClass, BlockLinks links, int drained) {
-    int[] stack = blocks[sizeClass];
-    int count = count(words[sizeClass]);
-    int batch = NONE;
-    for (int i = 0; i < drained; i++) {
-      links.setNext(stack[i], batch);
-      batch = stack[i];
-    }
-    if (batch != NONE) {
-      links.setCount(batch, drained);
-    }
-    System.arraycopy(stack, drained, stack, 0, count - drained);
-    countFilled(sizeClass, -drained);
-    setWord(sizeClass, words[sizeClass] - drained * PUSH);
-    return batch;
-  }
-
   @Override
-  long word(int sizeClass) {
-    return (long) WORD.getOpaque(words, sizeClass);
+  long word() {
+    return (long) WORD.getOpaque(this);
   }
 
   /** Opaque, for the sake of those who glance at it. */
-  private void setWord(int sizeClass, long word) {
-    WORD.setOpaque(words, sizeClass, word);
+  private void setWord(long word) {
+    WORD.setOpaque(this, word);
   }
 
-  @Override
+  /** Takes the cache out of use: it keeps nothing from here on. */
   void shut() {
     hold();
     try {

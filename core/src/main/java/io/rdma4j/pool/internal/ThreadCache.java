@@ -1,53 +1,69 @@
 package io.rdma4j.pool.internal;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
-import io.rdma4j.os.RevocableMemory;
+import io.rdma4j.os.RevocableView;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
 
 /**
- * The cache of one platform thread, used by it without any atomic operation.
+ * The free blocks of one platform thread: a {@link Magazine} for each class.
  *
- * <p>The stacks lie in memory that can be revoked. A pop or push ends with the store of the word,
- * so when another thread takes the blocks away, an operation has either happened before or not at
- * all; which of the two, the word that the other thread finds tells. The owner then goes through
- * the slow path, which opens the cache again.
+ * <p>The owner writes block states through one view that can be revoked. Another thread revokes it
+ * to take blocks away, or to release a block that this cache leased: once revoked, the owner is
+ * stopped at a point of its program, and goes through the slow path next, which opens the cache
+ * again.
  *
  * <pre>
- *  per class:  +0 word (count and pops) | +8 block (coldest) | +12 block | ...
+ *               foreign release                        owner's next slow path
+ *  exclusive ---------------------&gt; shared, revoked ------------------------&gt; shared
+ *      ^                                                                         |
+ *      +--------- after many releases by the owner, twice as many each time -----+
  * </pre>
  *
- * <p>Everything but pop, push and glances at counts runs under this object's monitor.
+ * <p>Everything but takes, gives and glances at counts runs under this object's monitor.
  */
-public final class ThreadCache extends BlockCache {
-  /** No word has this value: fewer pops fit into it. */
-  private static final long NO_WORD = -1;
+final class ThreadCache {
+  private static final int FIRST_RUN = 1 << 10;
+  private static final int LONGEST_RUN = 1 << 20;
 
   private final WeakReference<Thread> owner;
-  private final long ownerId;
-  private final RevocableMemory memory;
-  private final int capacity;
-  private final long strideBytes;
-  private final long[] wordsAtRevocation;
-  private MemorySegment view;
+  private final Holders holders;
+  private final int slot;
+  private final RevocableView view;
+  private final Magazine[] magazines;
+  private int identity;
   private boolean shut;
 
-  ThreadCache(Thread owner, int classes, int capacity) {
-    super(classes);
+  /** The owner's releases, by compare-and-set, that are left until the cache is exclusive again. */
+  private int releasesLeft = FIRST_RUN;
+
+  private int run = FIRST_RUN;
+
+  /**
+   * Creates the calling thread's cache.
+   *
+   * @throws IllegalStateException when all identities are taken
+   */
+  ThreadCache(
+      Thread owner, Holders holders, BlockStates states, SizeClassPool[] pools, int capacity) {
     this.owner = new WeakReference<>(owner);
-    this.ownerId = owner.threadId();
-    this.capacity = capacity;
-    this.strideBytes = slot(0, capacity + 1) & -Long.BYTES;
-    this.memory = new RevocableMemory(strideBytes * classes);
-    this.wordsAtRevocation = new long[classes];
-    this.view = memory.view();
+    this.holders = holders;
+    this.view = new RevocableView(states.table());
+    this.magazines = new Magazine[pools.length];
+    for (int c = 0; c < pools.length; c++) {
+      magazines[c] = new Magazine(this, owner.threadId(), pools[c], states, capacity);
+      magazines[c].restore(view.segment());
+    }
+    this.slot = holders.acquire(this);
+    become(holders.makeExclusive(slot));
   }
 
-  /** Returns true for the thread this is the cache of. */
-  boolean isOwnedBy(Thread thread) {
-    return ownerId == thread.threadId();
+  Magazine magazine(int sizeClass) {
+    return magazines[sizeClass];
+  }
+
+  /** Returns the identity that the cache writes into the states of its blocks. */
+  int identity() {
+    return identity;
   }
 
   /** Returns true once the owner has ended, which leaves its blocks to whoever comes first. */
@@ -56,161 +72,90 @@ public final class ThreadCache extends BlockCache {
     return thread == null || !thread.isAlive();
   }
 
-  @Override
-  void hold() {}
+  private void become(int newIdentity) {
+    for (Magazine magazine : magazines) {
+      magazine.changeHolder(newIdentity);
+    }
+    identity = newIdentity;
+  }
 
-  @Override
-  void letGo() {}
+  /**
+   * Returns true when an owner's operation failed because the view was revoked, after the revoking
+   * thread has finished.
+   */
+  synchronized boolean isInterrupted(IllegalStateException e) {
+    if (!view.isRevoked()) {
+      throw e;
+    }
+    return true;
+  }
 
-  @Override
-  int pop(int sizeClass) {
-    int block = NONE;
-    long after = NO_WORD;
-    try {
-      MemorySegment view = this.view;
-      long base = sizeClass * strideBytes;
-      long word = view.get(JAVA_LONG, base);
-      int count = count(word);
-      if (count == 0) {
-        return NONE;
-      }
-      block = view.get(JAVA_INT, slot(base, count - 1));
-      after = word + POP;
-      view.set(JAVA_LONG, base, after);
-      return block;
-    } catch (IllegalStateException e) {
-      return tookEffect(sizeClass, after, e) ? block : NONE;
+  /** Stops the owner, if it has access, and finds out what it holds. */
+  synchronized void revoke() {
+    if (view.isRevoked()) {
+      return;
+    }
+    view.revoke();
+    for (Magazine magazine : magazines) {
+      magazine.collect();
     }
   }
 
-  @Override
-  boolean push(int sizeClass, int block, int limit) {
-    long after = NO_WORD;
-    try {
-      MemorySegment view = this.view;
-      long base = sizeClass * strideBytes;
-      long word = view.get(JAVA_LONG, base);
-      int count = count(word);
-      if (count >= limit) {
-        return false;
-      }
-      view.set(JAVA_INT, slot(base, count), block);
-      after = word + PUSH;
-      view.set(JAVA_LONG, base, after);
-      return true;
-    } catch (IllegalStateException e) {
-      return tookEffect(sizeClass, after, e);
+  /** Ends exclusive use: from here on everybody releases what this cache has leased or leases. */
+  synchronized void share() {
+    if (Holders.isOdd(identity)) {
+      revoke();
+      become(holders.share(slot));
+      run = Math.min(LONGEST_RUN, 2 * run);
+      releasesLeft = run;
     }
   }
 
   /**
-   * Settles an operation that the revocation interrupted. The failure may strike after the last
-   * store, so what counts is the word that the revoking thread found.
+   * Notes that the owner released a block as everybody does.
    *
-   * @param after the word that the operation meant to leave
+   * @param holder who had leased it
    */
-  private synchronized boolean tookEffect(int sizeClass, long after, IllegalStateException e) {
-    if (view.scope().isAlive()) {
-      throw e;
-    }
-    return wordsAtRevocation[sizeClass] == after;
-  }
-
-  /** Takes the owner's access away, if it has any, and keeps what it left. */
-  private void revoke() {
-    if (memory.isRevoked()) {
-      return;
-    }
-    memory.revoke();
-    for (int c = 0; c < wordsAtRevocation.length; c++) {
-      wordsAtRevocation[c] = word(c);
+  void countOwnRelease(int holder) {
+    if (Holders.slot(holder) == slot && --releasesLeft <= 0) {
+      releasesLeft = run;
+      makeExclusive();
     }
   }
 
-  private static long slot(long base, int index) {
-    return base + Long.BYTES + (long) Integer.BYTES * index;
+  /** Has the owner release with plain stores again what it leases from here on. */
+  synchronized void makeExclusive() {
+    if (open() && !Holders.isOdd(identity)) {
+      become(holders.makeExclusive(slot));
+    }
   }
 
-  @Override
-  synchronized int fill(int sizeClass, int chain, int blocks, BlockLinks links) {
-    if (!open()) {
-      return chain;
-    }
-    MemorySegment memory = this.memory.backing();
-    long base = sizeClass * strideBytes;
-    long word = memory.get(JAVA_LONG, base);
-    int count = count(word);
-    int filled = -count;
-    int block = chain;
-    int full = Math.min(capacity, count + blocks);
-    while (count < full && block != NONE) {
-      memory.set(JAVA_INT, slot(base, count++), block);
-      block = links.next(block);
-    }
-    filled += count;
-    countFilled(sizeClass, filled);
-    memory.set(JAVA_LONG, base, word + filled * PUSH);
-    return block;
-  }
-
-  @Override
+  /** Lets the owner use the cache again if it had been revoked; false when that was not so. */
   synchronized boolean reopen() {
-    return memory.isRevoked() && open();
+    return view.isRevoked() && open();
   }
 
-  /** Returns false when the cache is shut; else the owner may use it again. */
-  private boolean open() {
-    if (!shut && memory.isRevoked()) {
-      view = memory.renew();
+  /** Returns false when the cache is out of use; else the owner may use it again. */
+  synchronized boolean open() {
+    if (!shut && view.isRevoked()) {
+      MemorySegment segment = view.renew();
+      for (Magazine magazine : magazines) {
+        magazine.restore(segment);
+      }
     }
     return !shut;
   }
 
-  @Override
-  synchronized int drainHalf(int sizeClass, BlockLinks links) {
-    return open() ? drain(sizeClass, links, false) : NONE;
-  }
-
-  @Override
-  synchronized int takeAll(int sizeClass, BlockLinks links) {
-    if (count(sizeClass) == 0 || shut) {
-      return NONE;
-    }
-    revoke();
-    return drain(sizeClass, links, true);
-  }
-
-  private int drain(int sizeClass, BlockLinks links, boolean all) {
-    MemorySegment memory = this.memory.backing();
-    long base = sizeClass * strideBytes;
-    long word = memory.get(JAVA_LONG, base);
-    int count = count(word);
-    int drained = all ? count : (count + 1) / 2;
-    int batch = NONE;
-    for (int i = 0; i < drained; i++) {
-      int block = memory.get(JAVA_INT, slot(base, i));
-      links.setNext(block, batch);
-      batch = block;
-    }
-    if (batch != NONE) {
-      links.setCount(batch, drained);
-    }
-    int kept = count - drained;
-    MemorySegment.copy(
-        memory, slot(base, drained), memory, slot(base, 0), (long) Integer.BYTES * kept);
-    countFilled(sizeClass, -drained);
-    memory.set(JAVA_LONG, base, word - drained * PUSH);
-    return batch;
-  }
-
-  @Override
-  long word(int sizeClass) {
-    return (long) JAVA_LONG.varHandle().getOpaque(memory.backing(), sizeClass * strideBytes);
-  }
-
-  @Override
+  /** Takes the cache out of use: it keeps nothing from here on. */
   synchronized void shut() {
-    shut = true;
+    share();
     revoke();
+    shut = true;
+  }
+
+  /** Gives the identity of an ended thread's cache back; its blocks have been taken. */
+  void retire() {
+    shut();
+    holders.release(slot);
   }
 }

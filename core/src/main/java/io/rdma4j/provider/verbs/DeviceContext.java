@@ -67,6 +67,11 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
     public void close() {
       region.close();
     }
+
+    @Override
+    public boolean isDeregistered() {
+      return region.isDeregistered();
+    }
   }
 
   void add(VerbsEndpoint endpoint) {

@@ -19,7 +19,7 @@ class SharedListTest {
   @Test
   void isAStackOfBatches() {
     BlockLinks links = new BlockLinks(INDEX_BITS);
-    links.addSlab(0);
+    links.addSlab(0, BLOCKS);
     SharedList list = new SharedList(links);
     assertTrue(list.isEmpty());
     assertEquals(BlockLinks.NONE, list.pop());
@@ -58,7 +58,7 @@ class SharedListTest {
 
   private static Outcome stress(long tagStep, int rounds, long enough) throws Exception {
     BlockLinks links = new BlockLinks(INDEX_BITS);
-    links.addSlab(0);
+    links.addSlab(0, BLOCKS);
     SharedList list = new SharedList(links, tagStep);
     for (int block = 0; block < BLOCKS; block++) {
       list.push(batch(links, block));

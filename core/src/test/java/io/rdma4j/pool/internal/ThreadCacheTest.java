@@ -3,10 +3,17 @@ package io.rdma4j.pool.internal;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rdma4j.concurrent.NanoClock;
+import io.rdma4j.os.SystemRoot;
+import io.rdma4j.pool.HugePages;
+import io.rdma4j.pool.PoolConfig;
+import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -14,81 +21,207 @@ import org.junit.jupiter.api.Timeout;
 class ThreadCacheTest {
   private static final int BLOCKS = 8;
   private static final int REVOCATIONS = 1_500;
+  private static final int RACES = 3_000;
+
+  private final PoolConfig config =
+      PoolConfig.builder()
+          .blockSizes(4096)
+          .slabBytes(BLOCKS * 4096)
+          .maxBytes(BLOCKS * 4096)
+          .maxCached(BLOCKS)
+          .hugePages(HugePages.NONE)
+          .build();
+  private final Slabs slabs =
+      new Slabs(
+          config,
+          new SizeClasses(config.blockSizes()),
+          List.of(),
+          SystemRoot.host(),
+          NumaPolicy.unknown(),
+          NanoClock.SYSTEM);
+  private final Workers workers = new Workers("test", 1);
+  private final Holders holders = new Holders();
+  private final SizeClassPool pool =
+      new SizeClassPool(0, 4096, BLOCKS, slabs, NumaPolicy.unknown(), workers);
+
+  @AfterEach
+  void close() {
+    workers.close();
+    slabs.close();
+  }
+
+  private ThreadCache newCache() {
+    return new ThreadCache(
+        Thread.currentThread(), holders, slabs.states(), new SizeClassPool[] {pool}, BLOCKS);
+  }
 
   /**
-   * The owner pops and pushes as fast as it can while another thread keeps taking everything away:
+   * The owner takes and gives as fast as it can while another thread keeps taking everything away:
    * every block must come out exactly once.
    */
   @Test
   void revocationNeitherLosesNorDoublesABlock() throws Exception {
-    BlockLinks links = new BlockLinks(3);
-    links.addSlab(0);
-    SharedList free = new SharedList(links);
-    for (int block = 0; block < BLOCKS; block++) {
-      pushOne(links, free, block);
-    }
+    assertTrue(slabs.grow(pool, NumaPolicy.UNKNOWN));
     AtomicBoolean stop = new AtomicBoolean();
     try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
-      ThreadCache cache =
-          threads.submit(() -> new ThreadCache(Thread.currentThread(), 1, BLOCKS)).get();
-      Future<Long> owner = threads.submit(() -> runOwner(links, free, cache, stop));
+      Magazine magazine = threads.submit(() -> newCache().magazine(0)).get();
+      Future<Long> owner = threads.submit(() -> takeAndGive(magazine, stop));
       try {
         int revocations = 0;
         while (revocations < REVOCATIONS && !owner.isDone()) {
-          int batch = cache.takeAll(0, links);
-          if (batch != BlockLinks.NONE) {
-            free.push(batch);
-            revocations++;
-          }
+          revocations += pool.takeBack(magazine) ? 1 : 0;
         }
       } finally {
         stop.set(true);
       }
       assertTrue(owner.get() > 0);
-      int batch = cache.takeAll(0, links);
-      if (batch != BlockLinks.NONE) {
-        free.push(batch);
-      }
-      assertEquals(cache.pops(0), cache.pushes(0));
+      pool.takeBack(magazine);
+      assertEquals(
+          magazine.takes() + pool.slowAllocations(), magazine.releases() + pool.slowReleases());
     }
-    assertEquals(BLOCKS, free.freeBlocks());
-    boolean[] seen = new boolean[BLOCKS];
-    int count = 0;
-    for (int head = free.pop(); head != BlockLinks.NONE; head = free.pop()) {
-      for (int block = head; block != BlockLinks.NONE; block = links.next(block)) {
-        assertTrue(!seen[block], "block " + block + " came out twice");
-        seen[block] = true;
-        count++;
-      }
-    }
-    assertEquals(BLOCKS, count);
+    assertAllFree();
   }
 
-  private static long runOwner(
-      BlockLinks links, SharedList free, ThreadCache cache, AtomicBoolean stop) {
+  private long takeAndGive(Magazine magazine, AtomicBoolean stop) {
     long rounds = 0;
     while (!stop.get()) {
-      int block = cache.pop(0);
-      if (block != BlockLinks.NONE) {
+      long handle = take(magazine);
+      if (handle != BlockHandle.NONE) {
         rounds++;
         // Opened again, the cache has room, unless it was taken away once more.
-        while (!cache.push(0, block, BLOCKS)) {
-          cache.reopen();
-        }
-      } else {
-        cache.reopen();
-        int batch = free.pop();
-        if (batch != BlockLinks.NONE) {
-          assertEquals(BlockLinks.NONE, cache.fill(0, batch, BLOCKS, links));
+        while (!magazine.give(handle)) {
+          if (!magazine.reopen()) {
+            // Leased from the list, not from the cache, so released as by anybody.
+            release(handle);
+            int block = BlockHandle.block(handle);
+            if (!magazine.keep(block)) {
+              pool.release(magazine, block);
+            }
+            break;
+          }
         }
       }
     }
     return rounds;
   }
 
-  private static void pushOne(BlockLinks links, SharedList free, int block) {
-    links.setNext(block, BlockLinks.NONE);
-    links.setCount(block, 1);
-    free.push(block);
+  private long take(Magazine magazine) {
+    long handle = magazine.take();
+    if (handle == BlockHandle.NONE && magazine.reopen()) {
+      handle = magazine.take();
+    }
+    return handle == BlockHandle.NONE ? pool.refill(magazine, NumaPolicy.UNKNOWN, 1) : handle;
+  }
+
+  /** Releases as every thread may; false when the lease has ended already. */
+  private boolean release(long handle) {
+    int block = BlockHandle.block(handle);
+    while (true) {
+      long state = slabs.states().get(block);
+      if (!BlockStates.isLeaseOf(state, handle)) {
+        return false;
+      }
+      ThreadCache exclusive = holders.exclusive(BlockState.holder(state));
+      if (exclusive != null) {
+        exclusive.share();
+      } else if (slabs.states().compareAndSet(block, state, BlockState.givenBack(state))) {
+        return true;
+      }
+    }
+  }
+
+  /**
+   * The owner, which releases with plain stores, and another thread release the same lease at once:
+   * exactly one of them succeeds.
+   */
+  @Test
+  void anExclusiveLeaseEndsOnce() throws Exception {
+    assertTrue(slabs.grow(pool, NumaPolicy.UNKNOWN));
+    AtomicLong lent = new AtomicLong();
+    AtomicLong ownReleases = new AtomicLong();
+    AtomicLong foreignReleases = new AtomicLong();
+    try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
+      Future<?> other =
+          threads.submit(
+              () -> {
+                for (int i = 0; i < RACES; i++) {
+                  long handle = awaitHandle(lent);
+                  if (release(handle)) {
+                    foreignReleases.getAndIncrement();
+                    pool.release(newStripe(), BlockHandle.block(handle));
+                  }
+                  lent.set(BlockHandle.NONE);
+                }
+              });
+      ThreadCache cache = newCache();
+      Magazine magazine = cache.magazine(0);
+      for (int i = 0; i < RACES; i++) {
+        cache.makeExclusive();
+        long handle = take(magazine);
+        lent.set(handle);
+        if (releaseAsOwner(magazine, handle, i)) {
+          ownReleases.getAndIncrement();
+        }
+        while (lent.get() != BlockHandle.NONE) {
+          Thread.onSpinWait();
+        }
+        assertEquals(i + 1, ownReleases.get() + foreignReleases.get(), "race " + i);
+      }
+      other.get();
+      pool.takeBack(magazine);
+    }
+    assertTrue(ownReleases.get() > 0, "the owner never won");
+    assertTrue(foreignReleases.get() > 0, "the other thread never won");
+    assertAllFree();
+  }
+
+  private boolean releaseAsOwner(Magazine magazine, long handle, int delay) {
+    for (int i = 0; i < delay * 7 % 5000; i++) {
+      Thread.onSpinWait();
+    }
+    do {
+      if (magazine.give(handle)) {
+        return true;
+      }
+    } while (magazine.reopen());
+    if (!release(handle)) {
+      return false;
+    }
+    pool.release(magazine, BlockHandle.block(handle));
+    return true;
+  }
+
+  /** A cache that keeps nothing, so that blocks go to the shared list. */
+  private StripeCache newStripe() {
+    StripeCache stripe = new StripeCache(pool, slabs.states(), 0);
+    stripe.shut();
+    return stripe;
+  }
+
+  private static long awaitHandle(AtomicLong lent) {
+    while (lent.get() == BlockHandle.NONE) {
+      Thread.onSpinWait();
+    }
+    return lent.get();
+  }
+
+  private void assertAllFree() {
+    assertEquals(BLOCKS, pool.freeBlocks());
+    boolean[] seen = new boolean[BLOCKS];
+    int count = 0;
+    for (long handle = next(); handle != BlockHandle.NONE; handle = next()) {
+      int block = BlockHandle.block(handle);
+      assertTrue(!seen[block], "block " + block + " came out twice");
+      seen[block] = true;
+      count++;
+    }
+    assertEquals(BLOCKS, count);
+    for (int block = 0; block < BLOCKS; block++) {
+      assertTrue(release(BlockHandle.of(block, slabs.states().get(block))));
+    }
+  }
+
+  private long next() {
+    return pool.refill(newStripe(), NumaPolicy.UNKNOWN, 1);
   }
 }

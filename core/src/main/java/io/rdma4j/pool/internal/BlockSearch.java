@@ -1,0 +1,223 @@
+package io.rdma4j.pool.internal;
+
+import io.rdma4j.Rdma4jException;
+import io.rdma4j.pool.ExhaustionPolicy;
+import io.rdma4j.pool.PoolConfig;
+import io.rdma4j.pool.PoolGrowthException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The slow path to a block: the caller's cache opened again, shared lists, pending slabs, other
+ * threads' caches; and when no block is free anywhere, the pool's growth or the exhaustion policy.
+ *
+ * <p>Whoever waits for a slab goes on looking: a block that comes free meanwhile is as good.
+ *
+ * <p>Safe for use by several threads.
+ */
+final class BlockSearch {
+  private static final long SHORTEST_WAIT_NS = 20_000;
+  private static final long LONGEST_WAIT_NS = 1_000_000;
+
+  private final ExhaustionPolicy policy;
+  private final long releaseTimeoutNs;
+  private final double lowWatermark;
+  private final SizeClassPool[] classes;
+  private final CacheRegistry caches;
+  private final Slabs slabs;
+  private final NumaPolicy numa;
+  private final AtomicBoolean closed;
+
+  BlockSearch(
+      PoolConfig config,
+      SizeClassPool[] classes,
+      CacheRegistry caches,
+      Slabs slabs,
+      NumaPolicy numa,
+      AtomicBoolean closed) {
+    this.policy = config.exhaustion();
+    this.releaseTimeoutNs = config.exhaustionTimeoutNs();
+    this.lowWatermark = config.lowWatermark();
+    this.classes = classes;
+    this.caches = caches;
+    this.slabs = slabs;
+    this.numa = numa;
+    this.closed = closed;
+  }
+
+  /**
+   * Leases a block for a thread whose cache has none.
+   *
+   * @return its handle, {@link BlockHandle#NONE} when exhausted
+   */
+  long find(SizeClassPool pool, @Nullable Magazine magazine) {
+    int node = numa.callerNode();
+    long handle = findFree(pool, magazine, node);
+    if (handle != BlockHandle.NONE) {
+      growIfScarce(pool, node);
+      return handle;
+    }
+    return policy == ExhaustionPolicy.FALL_BACK
+        ? fallBack(pool, magazine, node)
+        : await(pool, magazine, node);
+  }
+
+  /** Returns {@link BlockHandle#NONE} only if no block of the class was free at some instant. */
+  // Yields only when blocks moved during the search, so that those who move them get on.
+  @SuppressWarnings("ThreadPriorityCheck")
+  private long findFree(SizeClassPool pool, @Nullable Magazine magazine, int node) {
+    while (true) {
+      if (closed.get()) {
+        throw new IllegalStateException("the pool is closed");
+      }
+      long handle = magazine != null && magazine.reopen() ? magazine.take() : BlockHandle.NONE;
+      if (handle == BlockHandle.NONE) {
+        BlockCache cache = magazine != null ? magazine : caches.stripe(pool.sizeClass());
+        handle = pool.refill(cache, node, caches.count());
+      }
+      if (handle != BlockHandle.NONE) {
+        return handle;
+      }
+      long mark = pool.mark();
+      long movement = caches.movement(pool.sizeClass());
+      if (pool.revive() || caches.stealAll(pool)) {
+        continue;
+      }
+      if (pool.isEmptySince(mark) && caches.movement(pool.sizeClass()) == movement) {
+        return BlockHandle.NONE;
+      }
+      Thread.yield();
+    }
+  }
+
+  /** Has a slab added in the background before the class is empty. */
+  private void growIfScarce(SizeClassPool pool, int node) {
+    if (!pool.growth().isUnderWay() && pool.freeBlocks() < lowWatermark * pool.registeredBlocks()) {
+      growSoon(pool, node);
+    }
+  }
+
+  /** Has a slab added in the background; whoever waits for one next gets its outcome. */
+  void growSoon(SizeClassPool pool, int node) {
+    if (slabs.hasRoom()) {
+      requestSlab(pool, node, pool.growth().completed());
+    }
+  }
+
+  private @Nullable CompletableFuture<Boolean> requestSlab(
+      SizeClassPool pool, int node, long seen) {
+    return pool.growth().request(seen, () -> slabs.grow(pool, node, classes));
+  }
+
+  private long fallBack(SizeClassPool pool, @Nullable Magazine magazine, int node) {
+    growSoon(pool, node);
+    long handle = slabs.fallBack(pool, node);
+    return handle != BlockHandle.NONE ? handle : await(pool, magazine, node);
+  }
+
+  /** Waits for a slab, or for a block to come free, whichever is first. */
+  private long await(SizeClassPool pool, @Nullable Magazine magazine, int node) {
+    Patience patience = new Patience();
+    pool.growth().waiters().getAndIncrement();
+    try {
+      CompletableFuture<Boolean> slab = null;
+      while (true) {
+        long grown = pool.growth().completed();
+        long handle = findFree(pool, magazine, node);
+        if (handle != BlockHandle.NONE) {
+          return handle;
+        }
+        // The outcome of an attempt once joined is not missed, be it while looking elsewhere.
+        slab = slab != null ? slab : requestSlab(pool, node, grown);
+        if (slab == null || !patience.awaitSlab(slab)) {
+          continue;
+        }
+        if (!slab.resultNow() && !patience.awaitRelease()) {
+          pool.countExhausted();
+          return BlockHandle.NONE;
+        }
+        slab = null;
+      }
+    } finally {
+      pool.growth().waiters().getAndDecrement();
+      patience.end();
+    }
+  }
+
+  /**
+   * One caller's waiting, in ever longer steps between which it looks again. An interrupt ends the
+   * wait for a release, not that for a slab, and stays set.
+   */
+  private final class Patience {
+    private long stepNs = SHORTEST_WAIT_NS;
+    private long releaseDeadlineNs;
+    private boolean waitsForRelease;
+    private boolean interrupted;
+
+    /**
+     * Waits one step.
+     *
+     * @return true when the attempt has ended without a failure
+     */
+    boolean awaitSlab(CompletableFuture<Boolean> slab) {
+      try {
+        slab.get(nextStepNs(), TimeUnit.NANOSECONDS);
+        return true;
+      } catch (TimeoutException e) {
+        return false;
+      } catch (InterruptedException e) {
+        interrupted = true;
+        return false;
+      } catch (ExecutionException e) {
+        throw failureOf(e);
+      }
+    }
+
+    /** Returns false when the policy does not allow to wait, or not any longer. */
+    boolean awaitRelease() {
+      if (policy != ExhaustionPolicy.WAIT) {
+        return false;
+      }
+      long nowNs = System.nanoTime();
+      if (!waitsForRelease) {
+        waitsForRelease = true;
+        releaseDeadlineNs = nowNs + releaseTimeoutNs;
+      }
+      interrupted |= Thread.interrupted();
+      long leftNs = releaseDeadlineNs - nowNs;
+      if (leftNs <= 0 || interrupted) {
+        return false;
+      }
+      LockSupport.parkNanos(this, Math.min(nextStepNs(), leftNs));
+      return true;
+    }
+
+    private long nextStepNs() {
+      long now = stepNs;
+      stepNs = Math.min(LONGEST_WAIT_NS, 2 * now);
+      return now;
+    }
+
+    void end() {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Each of those who waited gets a failure of its own, with its own stack. */
+  private static RuntimeException failureOf(ExecutionException e) {
+    if (e.getCause() instanceof PoolGrowthException first) {
+      return new PoolGrowthException(first);
+    }
+    if (e.getCause() instanceof Rdma4jException first) {
+      return new Rdma4jException(String.valueOf(first.getMessage()), first);
+    }
+    return new IllegalStateException("growing the pool failed", e.getCause());
+  }
+}

@@ -1,0 +1,76 @@
+package io.rdma4j.pool.internal;
+
+/**
+ * How much a slab is used, found out by looking at its blocks now and then: generations tell how
+ * often blocks were leased, so leasing and releasing pay nothing for it.
+ *
+ * <p>Written by the maintenance alone; readers see values of the last look.
+ */
+final class Heat {
+  private volatile long lastUseNs;
+  private volatile long uses;
+  private volatile int liveBlocks;
+  private volatile boolean preferred = true;
+  private long suspendedAtNs;
+
+  /** Sum of all generations at the last look, modulo 2^31 as they themselves are. */
+  private int generations;
+
+  /** Starts with the generations that the blocks' numbers have reached under earlier slabs. */
+  Heat(int generations, long nowNs) {
+    this.generations = generations & BlockState.GENERATION_MASK;
+    this.lastUseNs = nowNs;
+  }
+
+  /** Looks at all blocks of a slab; exact if it was leased less than 2^30 times since the last. */
+  void look(Slab slab, BlockStates states, long nowNs) {
+    int sum = 0;
+    int live = 0;
+    for (int i = 0; i < slab.blocks(); i++) {
+      int generation = BlockState.generation(states.get(slab.firstBlock() + i));
+      sum += generation;
+      live += generation & 1;
+    }
+    // Each lease is one step, each release another; the difference is what is live now.
+    int steps = sum - generations & BlockState.GENERATION_MASK;
+    uses += (steps + live - liveBlocks) / 2;
+    if (steps != 0 || live > 0) {
+      lastUseNs = nowNs;
+    }
+    generations = sum & BlockState.GENERATION_MASK;
+    liveBlocks = live;
+  }
+
+  /** Returns when the slab was last seen in use. */
+  long lastUseNs() {
+    return lastUseNs;
+  }
+
+  /** Returns the leases seen so far. */
+  long uses() {
+    return uses;
+  }
+
+  /** Returns the blocks on lease at the last look. */
+  int liveBlocks() {
+    return liveBlocks;
+  }
+
+  void suspendedAt(long nowNs) {
+    suspendedAtNs = nowNs;
+  }
+
+  /** Returns when the slab became pending; meaningful only while it is. */
+  long suspendedAtNs() {
+    return suspendedAtNs;
+  }
+
+  /** Returns true when its free blocks should be handed out before those of other slabs. */
+  boolean isPreferred() {
+    return preferred;
+  }
+
+  void prefer(boolean preferred) {
+    this.preferred = preferred;
+  }
+}

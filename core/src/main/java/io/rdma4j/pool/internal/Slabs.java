@@ -1,0 +1,312 @@
+package io.rdma4j.pool.internal;
+
+import io.rdma4j.concurrent.NanoClock;
+import io.rdma4j.os.Mapping;
+import io.rdma4j.os.SystemRoot;
+import io.rdma4j.pool.PoolConfig;
+import io.rdma4j.pool.internal.SlabFactory.RegisteredMemory;
+import io.rdma4j.provider.MemoryRegistrar;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The back of the pool: all slabs, the states of their blocks, and the ways in which slabs come and
+ * go. Safe for use by several threads.
+ */
+final class Slabs {
+  private static final AtomicInteger POOLS = new AtomicInteger();
+
+  private final PoolConfig config;
+  private final SizeClasses sizes;
+  private final NumaPolicy numa;
+  private final NanoClock clock;
+  private final SlabTable table;
+  private final BlockLinks links;
+  private final BlockStates states;
+  private final SlabFactory factory;
+  private final int firstGeneration = BlockHandle.firstGeneration(POOLS.incrementAndGet());
+
+  /** Slabs out of the pool that a device has not forgotten yet. */
+  private final ConcurrentLinkedQueue<Slab> leaving = new ConcurrentLinkedQueue<>();
+
+  private final LongAdder fallbacks = new LongAdder();
+  private final LongAdder adoptions = new LongAdder();
+  private final LongAdder trims = new LongAdder();
+
+  Slabs(
+      PoolConfig config,
+      SizeClasses sizes,
+      List<MemoryRegistrar> registrars,
+      SystemRoot root,
+      NumaPolicy numa,
+      NanoClock clock) {
+    this.config = config;
+    this.sizes = sizes;
+    this.numa = numa;
+    this.clock = clock;
+    this.table =
+        new SlabTable(
+            config.maxBytes() / config.slabBytes(), config.slabBytes() / sizes.blockBytes(0));
+    this.links = new BlockLinks(table.indexBits());
+    this.states = new BlockStates(table.mostBlocks());
+    this.factory = new SlabFactory(config, registrars, root);
+  }
+
+  SlabTable table() {
+    return table;
+  }
+
+  BlockLinks links() {
+    return links;
+  }
+
+  BlockStates states() {
+    return states;
+  }
+
+  SlabFactory factory() {
+    return factory;
+  }
+
+  /**
+   * Adds a whole slab to a class. When the budget is spent, slabs that wait for deregistration make
+   * room.
+   *
+   * @param others the classes that may have such slabs
+   * @return false when there is no room
+   * @throws io.rdma4j.pool.PoolGrowthException when a registrar refuses; nothing is left behind
+   */
+  boolean grow(SizeClassPool pool, int node, SizeClassPool... others) {
+    Slab slab = create(pool, config.slabBytes(), node, false);
+    while (slab == null && removeOnePending(others)) {
+      slab = create(pool, config.slabBytes(), node, false);
+    }
+    if (slab == null) {
+      return false;
+    }
+    pool.addAll(slab);
+    return true;
+  }
+
+  private boolean removeOnePending(SizeClassPool... classes) {
+    for (SizeClassPool pool : classes) {
+      Slab slab = pool.retireOldest();
+      if (slab != null) {
+        remove(slab);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Returns true when the budget has room for one more slab. */
+  boolean hasRoom() {
+    return config.maxBytes() - factory.budgetedBytes() >= config.slabBytes();
+  }
+
+  /**
+   * Registers one block for a request that can not wait. It stays in the class when released.
+   *
+   * @return the handle of the block on lease, {@link BlockHandle#NONE} when the budget is spent
+   * @throws io.rdma4j.pool.PoolGrowthException when a registrar refuses; nothing is left behind
+   */
+  long fallBack(SizeClassPool pool, int node) {
+    long page = Mapping.pageSizeBytes();
+    long lengthBytes = (pool.blockBytes() + page - 1) / page * page;
+    Slab slab = create(pool, lengthBytes, node, true);
+    if (slab == null) {
+      return BlockHandle.NONE;
+    }
+    fallbacks.increment();
+    return pool.addLeased(slab);
+  }
+
+  private @Nullable Slab create(SizeClassPool pool, long lengthBytes, int node, boolean fallback) {
+    if (!factory.reserve(lengthBytes)) {
+      return null;
+    }
+    Slab slab = null;
+    try {
+      slab = register(pool, lengthBytes, node, fallback);
+      return slab;
+    } finally {
+      if (slab == null) {
+        factory.unreserve(lengthBytes);
+      }
+    }
+  }
+
+  private @Nullable Slab register(
+      SizeClassPool pool, long lengthBytes, int node, boolean fallback) {
+    RegisteredMemory memory = factory.create(lengthBytes, numa.placeFor(node));
+    try {
+      Slab slab = table.add(number -> carve(number, pool, fallback, memory));
+      if (slab == null) {
+        factory.giveBack(memory, new IllegalStateException("no slab number is free"));
+      }
+      return slab;
+    } catch (RuntimeException | Error e) {
+      factory.giveBack(memory, e);
+      throw e;
+    }
+  }
+
+  private Slab carve(int number, SizeClassPool pool, boolean fallback, RegisteredMemory memory) {
+    int blockBytes = sizes.blockBytes(pool.sizeClass());
+    int blocks = fallback ? 1 : (int) (memory.mapping().lengthBytes() / blockBytes);
+    int firstBlock = table.firstBlockOf(number);
+    links.addSlab(number, blocks);
+    int generations = 0;
+    for (int block = firstBlock; block < firstBlock + blocks; block++) {
+      // Goes on counting where the block's number has been used before.
+      long before = states.get(block);
+      int generation = before == 0 ? firstGeneration : BlockState.generation(before);
+      states.set(block, BlockState.of(Holders.NOBODY, pool.sizeClass(), generation));
+      generations += generation;
+    }
+    Heat heat = new Heat(generations, clock.nanoTime());
+    return new Slab(number, firstBlock, pool.sizeClass(), blockBytes, fallback, memory, heat);
+  }
+
+  /**
+   * Deregisters and unmaps a slab that its class has retired. What a device does not forget yet
+   * keeps its memory and its budget until {@link #retryLeaving}.
+   */
+  void remove(Slab slab) {
+    if (table.remove(slab)) {
+      trims.increment();
+      leaving.add(slab);
+      retryLeaving();
+    }
+  }
+
+  /**
+   * Tries again to give back what devices had not forgotten.
+   *
+   * @throws RuntimeException the last failure, when all have been tried
+   */
+  void retryLeaving() {
+    RuntimeException failure = null;
+    for (Slab slab : leaving) {
+      try {
+        if (factory.deregister(slab.memory()) && leaving.remove(slab)) {
+          slab.unmap();
+          factory.unreserve(slab.lengthBytes());
+        }
+      } catch (RuntimeException e) {
+        failure = e;
+      }
+    }
+    if (failure != null) {
+      throw failure;
+    }
+  }
+
+  /** Returns the slabs whose memory has not been given back. */
+  long mappedSlabs() {
+    return Stream.concat(Arrays.stream(table.all()), leaving.stream())
+        .filter(Slab::isMapped)
+        .count();
+  }
+
+  /**
+   * Makes all devices forget all memory and unmaps it, but for slabs with blocks on lease, which
+   * stay mapped until the last of them is released.
+   *
+   * @throws IllegalStateException naming the number of blocks on lease; other failures likewise,
+   *     after everything else has been given back
+   */
+  void close() {
+    table.close();
+    RuntimeException failure = null;
+    long leased = 0;
+    for (Slab slab : table.all()) {
+      try {
+        leased += close(slab);
+      } catch (RuntimeException e) {
+        failure = merged(failure, e);
+      }
+    }
+    try {
+      retryLeaving();
+    } catch (RuntimeException e) {
+      failure = merged(failure, e);
+    }
+    if (leased > 0) {
+      failure = merged(stillLeased(leased), failure);
+    }
+    if (failure != null) {
+      throw failure;
+    }
+  }
+
+  /** Returns the blocks still on lease. Memory that a device may still reach stays mapped. */
+  private int close(Slab slab) {
+    boolean forgotten = factory.deregister(slab.memory());
+    factory.unreserve(slab.lengthBytes());
+    if (!forgotten) {
+      throw new IllegalStateException(
+          "posted requests still use %d bytes at 0x%x, which stay registered and mapped"
+              .formatted(slab.lengthBytes(), slab.address()));
+    }
+    slab.retire();
+    int leased = slab.leasedBlocks(states);
+    if (leased == 0) {
+      slab.unmap();
+    }
+    return leased;
+  }
+
+  private static IllegalStateException stillLeased(long blocks) {
+    return new IllegalStateException(
+        ("%d blocks were on lease when the pool was closed; their memory stays mapped until they"
+                + " are released, but no device can reach it")
+            .formatted(blocks));
+  }
+
+  private static RuntimeException merged(
+      @Nullable RuntimeException first, @Nullable RuntimeException next) {
+    if (first == null || next == null) {
+      return first == null ? Objects.requireNonNull(next) : first;
+    }
+    first.addSuppressed(next);
+    return first;
+  }
+
+  /** Returns the bytes of slabs that devices have not forgotten yet. */
+  long leavingBytes() {
+    return leaving.stream().mapToLong(Slab::lengthBytes).sum();
+  }
+
+  /** Returns the bytes of slabs that are registered but of no use to anybody until revived. */
+  long pendingBytes(SizeClassPool... classes) {
+    return Arrays.stream(classes).mapToLong(pool -> pool.pendingBlocks() * pool.blockBytes()).sum();
+  }
+
+  /** Counts the fallback slabs whose first user is done, so that they serve everybody now. */
+  void countAdoptions() {
+    for (Slab slab : table.all()) {
+      if (slab.isFallback() && slab.heat().liveBlocks() == 0 && slab.adopt()) {
+        adoptions.increment();
+      }
+    }
+  }
+
+  long adoptions() {
+    return adoptions.sum();
+  }
+
+  long fallbacks() {
+    return fallbacks.sum();
+  }
+
+  long trims() {
+    return trims.sum();
+  }
+}
