@@ -194,7 +194,7 @@ public final class NodeConfig {
     private long heartbeatIntervalNs = 500_000_000L;
     private long livenessTimeoutNs = 5_000_000_000L;
     private long closeTimeoutNs = 1_000_000_000L;
-    private PoolConfig pool = PoolConfig.fromProperties(System.getProperties());
+    private PoolConfig pool = PoolConfig.fromEnvironment();
     private @Nullable Path shmDirectory;
     private @Nullable Verbs verbs;
 
@@ -268,7 +268,7 @@ public final class NodeConfig {
       return this;
     }
 
-    /** Configures the pool; by default as the {@code rdma4j.pool.*} system properties say. */
+    /** Configures the pool; by default {@link PoolConfig#fromEnvironment}. */
     public Builder pool(PoolConfig pool) {
       this.pool = pool;
       return this;

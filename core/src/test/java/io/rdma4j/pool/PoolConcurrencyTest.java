@@ -231,7 +231,11 @@ class PoolConcurrencyTest {
     LimitedRegistrar one = LimitedRegistrar.unlimited("rxe0");
     LimitedRegistrar two = LimitedRegistrar.unlimited("rxe1");
     PoolConfig config =
-        PoolConfig.builder().blockSizes(8192, 65536).slabBytes(64 * 8192).hugePages(false).build();
+        PoolConfig.builder()
+            .blockSizes(8192, 65536)
+            .slabBytes(64 * 8192)
+            .hugePages(HugePages.NONE)
+            .build();
     try (RegisteredBufferPool pool = RegisteredBufferPool.create(config, List.of(one, two));
         ExecutorService threads = Executors.newFixedThreadPool(64)) {
       pool.allocate(65536).release();

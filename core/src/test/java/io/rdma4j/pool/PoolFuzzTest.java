@@ -36,7 +36,7 @@ class PoolFuzzTest {
             .slabBytes(20480 * (1 + random.nextInt(4)) / 4096 * 4096)
             .maxBytes(20480L * (8 + random.nextInt(40)))
             .maxCached(random.nextInt(9))
-            .hugePages(false)
+            .hugePages(HugePages.NONE)
             .build();
     LimitedRegistrar device = LimitedRegistrar.unlimited("rxe0");
     RegisteredBufferPool pool = RegisteredBufferPool.create(config, List.of(device));

@@ -13,7 +13,7 @@ final class PoolTestSupport {
     return PoolConfig.builder()
         .blockSizes(blockBytes)
         .slabBytes(blockBytes * blocksPerSlab)
-        .hugePages(false);
+        .hugePages(HugePages.NONE);
   }
 
   static RegisteredBufferPool plain(PoolConfig.Builder config) {

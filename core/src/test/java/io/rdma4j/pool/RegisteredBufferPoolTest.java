@@ -37,7 +37,7 @@ class RegisteredBufferPoolTest {
   void lendsRegisteredBlocks() {
     LimitedRegistrar one = LimitedRegistrar.unlimited("rxe0");
     LimitedRegistrar two = LimitedRegistrar.unlimited("rxe1");
-    PoolConfig config = PoolConfig.builder().hugePages(false).build();
+    PoolConfig config = PoolConfig.builder().hugePages(HugePages.NONE).build();
     try (RegisteredBufferPool pool = RegisteredBufferPool.create(config, List.of(one, two))) {
       assertEquals(65536, pool.maxBufferBytes());
       try (RegisteredBuffer small = pool.allocate(0);
@@ -86,7 +86,11 @@ class RegisteredBufferPoolTest {
     SystemRoot root = TestRoots.withLimits("8MiB", directory);
     LimitedRegistrar device = new LimitedRegistrar("mlx5_0", 2048);
     PoolConfig config =
-        PoolConfig.builder().initialBytes(16 << 20).maxBytes(32 << 20).hugePages(false).build();
+        PoolConfig.builder()
+            .initialBytes(16 << 20)
+            .maxBytes(32 << 20)
+            .hugePages(HugePages.NONE)
+            .build();
     PoolGrowthException e =
         assertThrows(
             PoolGrowthException.class,

@@ -73,13 +73,19 @@ final class SlabFactory {
   }
 
   private Mapping map() {
-    return config.hugePages()
-        ? Mapping.anonymous(
-            config.slabBytes(),
-            Mapping.Option.HUGE_PAGES,
-            Mapping.Option.DONT_FORK,
-            Mapping.Option.POPULATE)
-        : Mapping.anonymous(config.slabBytes(), Mapping.Option.DONT_FORK, Mapping.Option.POPULATE);
+    return switch (config.hugePages()) {
+      case NONE ->
+          Mapping.anonymous(config.slabBytes(), Mapping.Option.DONT_FORK, Mapping.Option.POPULATE);
+      case TRANSPARENT ->
+          Mapping.anonymous(
+              config.slabBytes(),
+              Mapping.Option.HUGE_PAGES,
+              Mapping.Option.DONT_FORK,
+              Mapping.Option.POPULATE);
+      case EXPLICIT ->
+          throw new UnsupportedOperationException(
+              PoolConfig.HUGE_PAGES + " is EXPLICIT, which mappings do not offer; use TRANSPARENT");
+    };
   }
 
   /** Gives memory back that will not become a slab; what goes wrong is added to the cause. */

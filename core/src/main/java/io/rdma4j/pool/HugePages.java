@@ -1,0 +1,20 @@
+package io.rdma4j.pool;
+
+/**
+ * Which pages a pool's slabs lie on. Larger pages mean fewer of them to pin at a registration, and
+ * fewer entries in the translation tables of processor and device.
+ */
+public enum HugePages {
+  /** Pages of the machine's base size. */
+  NONE,
+  /**
+   * Huge pages where the kernel has them at hand, base pages elsewhere: a wish that is never
+   * refused ({@code MADV_HUGEPAGE}, madvise(2)).
+   */
+  TRANSPARENT,
+  /**
+   * Pages from the reserve that the administrator has set aside ({@code MAP_HUGETLB}, mmap(2);
+   * {@code vm.nr_hugepages}). They are huge for certain, and nobody else can use them meanwhile.
+   */
+  EXPLICIT
+}
