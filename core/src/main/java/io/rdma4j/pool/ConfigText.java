@@ -153,7 +153,8 @@ record ConfigText<T>(
     if (time.isZero()) {
       return "0";
     }
-    if (time.abs().compareTo(Duration.ofNanos(Long.MAX_VALUE)) > 0) {
+    if (time.compareTo(Duration.ofNanos(Long.MIN_VALUE)) < 0
+        || time.compareTo(Duration.ofNanos(Long.MAX_VALUE)) > 0) {
       return time.toString();
     }
     long ns = time.toNanos();

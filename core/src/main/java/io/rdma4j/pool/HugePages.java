@@ -13,8 +13,9 @@ public enum HugePages {
    */
   TRANSPARENT,
   /**
-   * Pages from the reserve that the administrator has set aside ({@code MAP_HUGETLB}, mmap(2);
-   * {@code vm.nr_hugepages}). They are huge for certain, and nobody else can use them meanwhile.
+   * Pages of 2 MiB from the reserve that the administrator has set aside ({@code MAP_HUGETLB},
+   * mmap(2); {@code vm.nr_hugepages}), which nobody else can use meanwhile. Where the reserve is
+   * too small, the rest is as with {@link #TRANSPARENT}.
    */
   EXPLICIT
 }

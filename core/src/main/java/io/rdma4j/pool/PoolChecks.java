@@ -27,16 +27,16 @@ final class PoolChecks {
     checkReserve();
   }
 
+  /** Lengths of huge-page mappings are whole huge pages (mmap(2), munmap there). */
   private void checkPages(PoolSetting<Long> setting) {
-    long page =
-        values.get(PoolSetting.HUGE_PAGES) == HugePages.EXPLICIT
-            ? Mapping.HUGE_PAGE_BYTES
-            : Mapping.pageSizeBytes();
+    boolean explicit = values.get(PoolSetting.HUGE_PAGES) == HugePages.EXPLICIT;
+    long page = explicit ? Mapping.HUGE_PAGE_BYTES : Mapping.pageSizeBytes();
     check(
         values.get(setting) % page == 0,
         setting,
-        "multiples of the page, %s with %s"
-            .formatted(bytes(page), values.named(PoolSetting.HUGE_PAGES)));
+        "multiples of %s, the page%s"
+            .formatted(
+                bytes(page), explicit ? " with " + values.named(PoolSetting.HUGE_PAGES) : ""));
   }
 
   private void checkBlockSizes() {

@@ -39,15 +39,15 @@ final class PoolSetting<T> {
           fixed(1L << 30),
           "most bytes that may be registered, everything together",
           "the peak of bytes in use, and a quarter on top",
-          "registered memory is pinned: it can not be swapped, and the locked-memory limit counts"
-              + " it");
+          "registered memory is pinned: it can not be swapped, and each device's registration"
+              + " counts against the locked-memory limit");
 
   static final PoolSetting<Long> MIN_BYTES =
       new PoolSetting<>(
           PoolConfig.MIN_BYTES,
           ConfigText.BYTES,
           between(ConfigText.BYTES, 0L, 1L << 46),
-          derived("`initialBytes`", values -> values.get(PoolSetting.INITIAL_BYTES)),
+          derived("as initialBytes", values -> values.get(PoolSetting.INITIAL_BYTES)),
           "bytes that idle time never takes away",
           "the bytes in use in a busy hour; `maxBytes` to keep everything",
           "what stays registered need not be registered again by the next burst");
@@ -78,7 +78,7 @@ final class PoolSetting<T> {
                       : DEFAULT_BLOCK_BYTES),
           "the smallest class; four classes are made from it by doubling",
           "16k when most messages are longer than 8k",
-          "one figure fits all classes to the messages");
+          "one figure moves all classes to where the messages are");
 
   static final PoolSetting<List<Long>> BLOCK_SIZES =
       new PoolSetting<>(
@@ -88,7 +88,7 @@ final class PoolSetting<T> {
               "1 to %d ascending multiples of %d".formatted(MOST_CLASSES, BLOCK_ALIGNMENT_BYTES),
               PoolSetting::areSizes),
           derived("8k,16k,32k,64k", values -> doubled(values.get(PoolSetting.BLOCK_SIZE))),
-          "all classes, instead of `blockSize`",
+          "all classes, instead of blockSize",
           "only when your lengths are far from powers of two",
           "a buffer takes the smallest class that holds it; each class has slabs and caches of its"
               + " own");
@@ -111,7 +111,7 @@ final class PoolSetting<T> {
           between(ConfigText.COUNT, 0, MOST_CACHED),
           fixed(64),
           "most blocks of one class that one thread keeps for itself",
-          "what a thread takes in one burst; 0 or 1 with many threads and few blocks",
+          "what a thread takes in one burst; 0 or 1 where blocks are few and threads many",
           "a hit in the cache touches nothing shared; idle blocks in caches are pinned all the"
               + " same");
 
@@ -122,8 +122,8 @@ final class PoolSetting<T> {
           between(ConfigText.DURATION, Duration.ofMillis(1), LONGEST),
           fixed(Duration.ofSeconds(5)),
           "idle time after which an unused slab is PENDING, and again until it is deregistered",
-          "10s, or longer than the pause between two bursts",
-          "shorter than the pause means to register again in each burst");
+          "longer than the pause between two bursts",
+          "when it is shorter, each burst registers again");
 
   static final PoolSetting<HugePages> HUGE_PAGES =
       new PoolSetting<>(
@@ -132,8 +132,8 @@ final class PoolSetting<T> {
           any(),
           fixed(HugePages.TRANSPARENT),
           "pages under the slabs",
-          "EXPLICIT where the administrator reserves pages for the service",
-          "a page of 2 MiB is one entry to pin and to translate instead of 512");
+          "EXPLICIT where pages are reserved for the service",
+          "a page of 2 MiB is one to pin and to translate, instead of 512 of 4 KiB");
 
   static final PoolSetting<Boolean> NUMA_AWARE =
       new PoolSetting<>(
@@ -166,7 +166,7 @@ final class PoolSetting<T> {
           "share of allocations that threads' caches should serve; below it, the class grows in the"
               + " background",
           "0.8; 0 with `maxCached` 0",
-          "misses mean that demand outruns what is kept at hand");
+          "misses mean that demand outruns what is at hand; without caches all are misses");
 
   static final PoolSetting<Duration> HIT_RATE_WINDOW =
       new PoolSetting<>(
@@ -206,7 +206,7 @@ final class PoolSetting<T> {
           fixed(Duration.ofMillis(100)),
           "longest wait with WAIT",
           "less than the caller's own deadline",
-          "past the deadline, the buffer comes for nothing");
+          "a buffer that comes after the deadline is of no use");
 
   static final PoolSetting<Integer> RECEIVE_RESERVE_BLOCKS =
       new PoolSetting<>(
@@ -226,7 +226,7 @@ final class PoolSetting<T> {
           derived("the smallest class", values -> values.get(PoolSetting.BLOCK_SIZE)),
           "class of those blocks",
           "the class of the largest message that a peer may send",
-          "a message longer than the posted receive ends the queue pair");
+          "a message longer than the posted receive puts the queue pair into the error state");
 
   static final PoolSetting<Long> LARGE_SEGMENT_BYTES =
       new PoolSetting<>(
@@ -270,7 +270,7 @@ final class PoolSetting<T> {
           between(ConfigText.DURATION, Duration.ZERO, LONGEST),
           fixed(Duration.ZERO),
           "how long close waits for buffers still out",
-          "1s when other threads release late; 0 in tests, so that leaks show",
+          "1s where other threads release late; 0 in tests, so that leaks show",
           "the memory of a buffer that is still out stays mapped until its release");
 
   /** All settings, in the order of the documents. */
@@ -343,7 +343,7 @@ final class PoolSetting<T> {
     return text;
   }
 
-  /** Returns the default in words; the printed value where it depends on nothing. */
+  /** Returns the default as it would be written, or in words where it depends on others. */
   String defaultText() {
     return fallback.words().apply(text);
   }

@@ -87,7 +87,7 @@ final class PoolValues {
   }
 
   /**
-   * Returns a copy with a value for each setting, which holds defaults that depend on others.
+   * Returns a copy with a value for each setting, the defaults included.
    *
    * @throws IllegalArgumentException naming a value that is out of range or goes with no other
    */
@@ -103,7 +103,7 @@ final class PoolValues {
   }
 
   private <T> void checkRange(PoolSetting<T> setting) {
-    if (!setting.isInRange(get(setting))) {
+    if (isGiven(setting) && !setting.isInRange(get(setting))) {
       throw refusal(setting, setting.valid());
     }
   }
