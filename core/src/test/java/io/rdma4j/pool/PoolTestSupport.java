@@ -16,9 +16,7 @@ final class PoolTestSupport {
     return PoolConfig.builder()
         .blockSizes(blockBytes)
         .slabBytes(blockBytes * blocksPerSlab)
-        .hugePages(HugePages.NONE)
-        .lowWatermark(0)
-        .backgroundThread(false);
+        .hugePages(HugePages.NONE);
   }
 
   static RegisteredBufferPool plain(PoolConfig.Builder config) {
