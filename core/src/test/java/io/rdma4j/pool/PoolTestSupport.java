@@ -16,7 +16,9 @@ final class PoolTestSupport {
     return PoolConfig.builder()
         .blockSizes(blockBytes)
         .slabBytes(blockBytes * blocksPerSlab)
-        .hugePages(HugePages.NONE);
+        .hugePages(HugePages.NONE)
+        .lowWatermark(0)
+        .backgroundThread(false);
   }
 
   static RegisteredBufferPool plain(PoolConfig.Builder config) {

@@ -75,20 +75,19 @@ final class SlabFactory {
     return RegisteredMemory.of(mapping, done, node);
   }
 
-  private Mapping map() {
-    return switch (config.hugePages()) {
-      case NONE ->
-          Mapping.anonymous(config.slabBytes(), Mapping.Option.DONT_FORK, Mapping.Option.POPULATE);
-      case TRANSPARENT ->
-          Mapping.anonymous(
-              config.slabBytes(),
-              Mapping.Option.HUGE_PAGES,
-              Mapping.Option.DONT_FORK,
-              Mapping.Option.POPULATE);
-      case EXPLICIT ->
-          throw new UnsupportedOperationException(
-              PoolConfig.HUGE_PAGES + " is EXPLICIT, which mappings do not offer; use TRANSPARENT");
-    };
+  /** Maps memory on or near a node, pages present. */
+  private Mapping map(long lengthBytes, int node) {
+    Mapping mapping = Mapping.anonymous(lengthBytes, pages, Mapping.Option.DONT_FORK);
+    try {
+      if (node != NumaPolicy.UNKNOWN) {
+        mapping.preferNode(node);
+      }
+      mapping.populate(0, mapping.lengthBytes());
+      return mapping;
+    } catch (RuntimeException | Error e) {
+      mapping.close();
+      throw e;
+    }
   }
 
   /** Gives memory back that will not become a slab; what goes wrong is added to the cause. */
