@@ -41,6 +41,7 @@ public final class Slab {
   private final AtomicReference<State> state = new AtomicReference<>(State.ACTIVE);
   private final Heat heat;
   private volatile boolean adopted;
+  private volatile boolean forgotten;
 
   /**
    * Carves registered memory, which belongs to the slab from here on.
@@ -144,8 +145,13 @@ public final class Slab {
   }
 
   /** Notes that no device can reach the memory any more. */
-  void retire() {
-    state.set(State.GONE);
+  void markForgotten() {
+    forgotten = true;
+  }
+
+  /** Returns true once no device can reach the memory any more. */
+  boolean isForgotten() {
+    return forgotten;
   }
 
   Heat heat() {

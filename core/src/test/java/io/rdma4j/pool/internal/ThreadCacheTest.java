@@ -42,7 +42,7 @@ class ThreadCacheTest {
   private final Workers workers = new Workers("test", 1);
   private final Holders holders = new Holders();
   private final SizeClassPool pool =
-      new SizeClassPool(0, 4096, BLOCKS, slabs, NumaPolicy.unknown(), workers);
+      new SizeClassPool(0, 4096, false, BLOCKS, slabs, NumaPolicy.unknown(), workers);
 
   @AfterEach
   void close() {
