@@ -245,13 +245,13 @@ public final class PoolConfig {
       }
     }
 
-    private static void check(boolean valid, String property, Object value, String range) {
+    static void check(boolean valid, String property, Object value, String range) {
       if (!valid) {
         throw new IllegalArgumentException("%s is %s; valid: %s".formatted(property, value, range));
       }
     }
 
-    private static long bytes(Properties properties, String property, long fallback) {
+    static long bytes(Properties properties, String property, long fallback) {
       String text = properties.getProperty(property);
       return text == null ? fallback : parseBytes(property, text);
     }
@@ -271,7 +271,7 @@ public final class PoolConfig {
       }
     }
 
-    private static int narrow(String property, long value) {
+    static int narrow(String property, long value) {
       check(value >= 0 && value <= Integer.MAX_VALUE, property, value, "0 to 2147483647");
       return (int) value;
     }

@@ -1,6 +1,6 @@
 package io.rdma4j.verbs;
 
-import io.rdma4j.verbs.ffi.ArenaHook;
+import io.rdma4j.os.ArenaHook;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;

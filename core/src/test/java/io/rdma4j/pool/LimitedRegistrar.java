@@ -117,6 +117,18 @@ final class LimitedRegistrar implements MemoryRegistrar {
     }
 
     @Override
+    public boolean isDeregistered() {
+      synchronized (LimitedRegistrar.this) {
+        return closed;
+      }
+    }
+
+    @Override
+    public void revoke() {
+      close();
+    }
+
+    @Override
     public void close() {
       synchronized (LimitedRegistrar.this) {
         if (!closed) {

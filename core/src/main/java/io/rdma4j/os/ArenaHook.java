@@ -1,4 +1,4 @@
-package io.rdma4j.verbs.ffi;
+package io.rdma4j.os;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
