@@ -88,35 +88,38 @@ final class KnownRegistrations {
   }
 
   private void settle(CachedRegistration registration, @Nullable RuntimeException failure) {
-    if (failure != null) {
-      LOG.log(Level.WARNING, deviceName + " still has the " + registration, failure);
-    }
     Registration atDevice = registration.registration();
     synchronized (this) {
       failures += failure == null ? 0 : 1;
       if (!known.contains(registration)) {
         return;
       }
-      if (!atDevice.isDeregistered()) {
-        pending.add(registration);
+      if (atDevice.isDeregistered()) {
+        known.remove(registration);
+        pending.remove(registration);
+        deregistrations++;
+        if (known.isEmpty()) {
+          IN_USE.remove(this);
+        }
         return;
       }
-      known.remove(registration);
-      pending.remove(registration);
-      deregistrations++;
-      if (known.isEmpty()) {
-        IN_USE.remove(this);
+      if (!pending.add(registration) || failure == null || pending.size() > 1) {
+        return;
       }
     }
+    // The first of a series: those that follow are counted, and say the same.
+    LOG.log(
+        Level.WARNING,
+        "%s refused to deregister the %s; maintenance tries again: %s"
+            .formatted(deviceName, registration, failure.getMessage()));
   }
 
   private synchronized List<CachedRegistration> matching(Predicate<CachedRegistration> condition) {
     return known.stream().filter(condition).toList();
   }
 
-  /** Returns those that match and have users. */
-  int used(Predicate<CachedRegistration> condition) {
-    return matching(condition.and(registration -> registration.users() > 0)).size();
+  int count(Predicate<CachedRegistration> condition) {
+    return matching(condition).size();
   }
 
   synchronized int size() {

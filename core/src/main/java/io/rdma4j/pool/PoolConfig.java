@@ -245,13 +245,13 @@ public final class PoolConfig {
       }
     }
 
-    static void check(boolean valid, String property, Object value, String range) {
+    private static void check(boolean valid, String property, Object value, String range) {
       if (!valid) {
         throw new IllegalArgumentException("%s is %s; valid: %s".formatted(property, value, range));
       }
     }
 
-    static long bytes(Properties properties, String property, long fallback) {
+    private static long bytes(Properties properties, String property, long fallback) {
       String text = properties.getProperty(property);
       return text == null ? fallback : parseBytes(property, text);
     }
@@ -271,7 +271,7 @@ public final class PoolConfig {
       }
     }
 
-    static int narrow(String property, long value) {
+    private static int narrow(String property, long value) {
       check(value >= 0 && value <= Integer.MAX_VALUE, property, value, "0 to 2147483647");
       return (int) value;
     }

@@ -77,13 +77,13 @@ public final class RegistrationCache implements AutoCloseable {
    *     not empty
    */
   public void acquire(MemorySegment segment, int access, RegistrationLease lease) {
-    acquire(segment, null, access, lease);
+    fill(lease, segment, null, access);
   }
 
   /** Returns a new lease with the keys for a segment, as if filled. */
   public RegistrationLease acquire(MemorySegment segment, int access) {
     RegistrationLease lease = newLease();
-    acquire(segment, null, access, lease);
+    fill(lease, segment, null, access);
     return lease;
   }
 
@@ -91,12 +91,13 @@ public final class RegistrationCache implements AutoCloseable {
    * Fills a lease with the keys for the bytes of a direct buffer between position and limit.
    *
    * <p>Slices and duplicates of a buffer share its registrations. For a buffer that is the view of
-   * a segment pass the segment and its arena.
+   * a segment pass the segment and its arena. A hit makes garbage here, some 70 bytes: to make
+   * none, keep {@link MemorySegment#ofBuffer} of the buffer and pass that.
    *
    * @throws IllegalArgumentException and others as for a segment
    */
   public void acquire(ByteBuffer buffer, int access, RegistrationLease lease) {
-    acquire(segmentOf(buffer), null, access, lease);
+    fill(lease, segmentOf(buffer), null, access);
   }
 
   /** Returns a new lease with the keys for a direct buffer, as if filled. */
@@ -112,8 +113,12 @@ public final class RegistrationCache implements AutoCloseable {
    * @throws IllegalArgumentException for a segment of another arena, and as for a segment alone
    * @throws WrongThreadException for another thread's confined arena
    */
-  public void acquire(
-      MemorySegment segment, @Nullable Arena arena, int access, RegistrationLease lease) {
+  public void acquire(MemorySegment segment, Arena arena, int access, RegistrationLease lease) {
+    fill(lease, segment, arena, access);
+  }
+
+  private void fill(
+      RegistrationLease lease, MemorySegment segment, @Nullable Arena arena, int access) {
     if (lease.cache() != this || !lease.isEmpty()) {
       throw refused(lease);
     }
@@ -215,8 +220,8 @@ public final class RegistrationCache implements AutoCloseable {
    * its scope does not know of, or to end the rights of peers. Registrations without leases end
    * here, others with their last lease; neither is found again.
    *
-   * @return the number of registrations of the range that are still in use: the memory must not be
-   *     freed before this is 0
+   * @return the number of registrations of the range that the device still knows: the memory must
+   *     not be freed before this is 0
    */
   public int invalidate(long address, long lengthBytes) {
     return table.invalidate(MemoryRange.of(address, lengthBytes));

@@ -1,7 +1,10 @@
 package io.rdma4j.pool;
 
 import java.time.Duration;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Properties;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Settings of a {@link RegistrationCache}: immutable, validated when built. Each has a system
@@ -16,14 +19,20 @@ public final class RegistrationCacheConfig {
    */
   public static final String MAX_BYTES = "rdma4j.registrationCache.maxBytes";
 
-  /** Property: milliseconds for which a registration that nobody uses is kept. */
-  public static final String MAX_IDLE_MS = "rdma4j.registrationCache.maxIdleMs";
+  /** Property: time for which a registration that nobody uses is kept, with its unit. */
+  public static final String MAX_IDLE = "rdma4j.registrationCache.maxIdle";
 
   /** To find the least recently used, an eviction looks at all entries. */
   private static final int MOST_ENTRIES = 1 << 16;
 
   /** Ten years: well within what a difference of nanoseconds can tell. */
   private static final Duration LONGEST_IDLE = Duration.ofDays(3650);
+
+  private static final Map<String, Long> BYTE_UNITS =
+      Map.of("", 1L, "k", 1L << 10, "m", 1L << 20, "g", 1L << 30);
+
+  private static final Map<String, Long> MILLISECOND_UNITS =
+      Map.of("ms", 1L, "s", 1000L, "m", 60_000L, "h", 3_600_000L);
 
   private static final RegistrationCacheConfig DEFAULTS = builder().build();
 
@@ -74,8 +83,8 @@ public final class RegistrationCacheConfig {
 
   @Override
   public String toString() {
-    return "%s=%d %s=%d %s=%d"
-        .formatted(MAX_ENTRIES, maxEntries, MAX_BYTES, maxBytes, MAX_IDLE_MS, maxIdle.toMillis());
+    return "%s=%d %s=%d %s=%dms"
+        .formatted(MAX_ENTRIES, maxEntries, MAX_BYTES, maxBytes, MAX_IDLE, maxIdle.toMillis());
   }
 
   /** Collects settings; {@link #build} validates them together. Not safe for several threads. */
@@ -98,20 +107,53 @@ public final class RegistrationCacheConfig {
       return this;
     }
 
-    /** Sets {@link #MAX_IDLE_MS}. */
+    /** Sets {@link #MAX_IDLE}. */
     public Builder maxIdle(Duration idle) {
       this.maxIdle = idle;
       return this;
     }
 
     private Builder readFrom(Properties properties) {
-      maxEntries =
-          PoolConfig.Builder.narrow(
-              MAX_ENTRIES, PoolConfig.Builder.bytes(properties, MAX_ENTRIES, maxEntries));
-      maxBytes = PoolConfig.Builder.bytes(properties, MAX_BYTES, maxBytes);
-      maxIdle =
-          Duration.ofMillis(PoolConfig.Builder.bytes(properties, MAX_IDLE_MS, maxIdle.toMillis()));
+      String entries = properties.getProperty(MAX_ENTRIES);
+      if (entries != null) {
+        long value = parse(MAX_ENTRIES, entries, BYTE_UNITS, "a whole number, with k, m or g");
+        // What does not fit is out of range as well.
+        maxEntries = (int) Math.min(value, Integer.MAX_VALUE);
+      }
+      String bytes = properties.getProperty(MAX_BYTES);
+      if (bytes != null) {
+        maxBytes = parse(MAX_BYTES, bytes, BYTE_UNITS, "a whole number, with k, m or g");
+      }
+      String idle = properties.getProperty(MAX_IDLE);
+      if (idle != null) {
+        maxIdle =
+            Duration.ofMillis(
+                parse(MAX_IDLE, idle, MILLISECOND_UNITS, "a whole number with ms, s, m or h"));
+      }
       return this;
+    }
+
+    private static long parse(String property, String text, Map<String, Long> units, String form) {
+      String value = text.strip().toLowerCase(Locale.ROOT);
+      int digits = 0;
+      while (digits < value.length() && Character.isDigit(value.charAt(digits))) {
+        digits++;
+      }
+      Long unit = units.get(value.substring(digits));
+      try {
+        if (unit != null) {
+          return Math.multiplyExact(Long.parseLong(value.substring(0, digits)), unit);
+        }
+      } catch (NumberFormatException | ArithmeticException e) {
+        throw malformed(property, text, form, e);
+      }
+      throw malformed(property, text, form, null);
+    }
+
+    private static IllegalArgumentException malformed(
+        String property, String text, String form, @Nullable Throwable cause) {
+      return new IllegalArgumentException(
+          "%s is '%s'; valid: %s".formatted(property, text, form), cause);
     }
 
     /**
@@ -120,18 +162,24 @@ public final class RegistrationCacheConfig {
      * @throws IllegalArgumentException naming the property that is out of range
      */
     public RegistrationCacheConfig build() {
-      PoolConfig.Builder.check(
+      check(
           maxEntries >= 1 && maxEntries <= MOST_ENTRIES,
           MAX_ENTRIES,
           maxEntries,
           "1 to " + MOST_ENTRIES);
-      PoolConfig.Builder.check(maxBytes >= 1, MAX_BYTES, maxBytes, "at least 1");
-      PoolConfig.Builder.check(
+      check(maxBytes >= 1, MAX_BYTES, maxBytes, "at least 1");
+      check(
           !maxIdle.isNegative() && maxIdle.compareTo(LONGEST_IDLE) <= 0,
-          MAX_IDLE_MS,
+          MAX_IDLE,
           maxIdle,
-          "0 to " + LONGEST_IDLE.toMillis());
+          "0 to " + LONGEST_IDLE.toHours() + "h");
       return new RegistrationCacheConfig(this);
+    }
+
+    private static void check(boolean valid, String property, Object value, String range) {
+      if (!valid) {
+        throw new IllegalArgumentException("%s is %s; valid: %s".formatted(property, value, range));
+      }
     }
   }
 }

@@ -42,7 +42,7 @@ final class RegistrationTable {
   private final Map<MemorySegment.Scope, RegistrationIndex> indexes = new ConcurrentHashMap<>();
   private final LongAdder hits = new LongAdder();
 
-  /** Ticks at every miss and every maintenance; a hit stamps its registration with it. */
+  /** Ticks with registrations and maintenance; a hit stamps its registration with it. */
   private final AtomicLong epoch = new AtomicLong();
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -138,7 +138,6 @@ final class RegistrationTable {
   private RegistrationFlight takeOff(
       MemorySegment.Scope scope, MemoryRange range, int access, List<CachedRegistration> ended) {
     misses++;
-    epoch.getAndIncrement();
     RegistrationIndex index = indexes.get(scope);
     int rights = index == null ? access : access | index.accessOf(range);
     // A key for peers never reaches further than somebody asked for in one piece.
@@ -196,7 +195,9 @@ final class RegistrationTable {
       var landed =
           new CachedRegistration(
               known, flight.scope(), range, flight.access(), made, flight.users());
-      landed.used(epoch.getOpaque());
+      // Younger than every hit before, older than every one to come.
+      landed.used(epoch.incrementAndGet());
+      epoch.getAndIncrement();
       known.add(landed);
       RegistrationIndex index = indexes.get(flight.scope());
       boolean superfluous =
@@ -207,7 +208,7 @@ final class RegistrationTable {
         return landed;
       }
       index = indexFor(flight.scope());
-      if (index.isGuarded(range)) {
+      if (!index.isClosable() || index.isGuarded(range)) {
         landed.markGuarded();
       }
       entries++;
@@ -358,7 +359,7 @@ final class RegistrationTable {
     known.revokeAll(scope);
   }
 
-  /** Takes out what overlaps a range; returns how many registrations of it are still in use. */
+  /** Takes out what overlaps a range; returns how many registrations of it are still known. */
   int invalidate(MemoryRange range) {
     return drop(registration -> registration.range().overlaps(range), range);
   }
@@ -385,7 +386,7 @@ final class RegistrationTable {
       lock.unlock();
     }
     ended.forEach(known::end);
-    return underWay + known.used(condition);
+    return underWay + known.count(condition);
   }
 
   /** Does what is due; returns how many registrations were ended. */
@@ -393,7 +394,6 @@ final class RegistrationTable {
     List<CachedRegistration> ended = new ArrayList<>();
     lock.lock();
     try {
-      epoch.getAndIncrement();
       purge(ended);
       List<CachedRegistration> due = new ArrayList<>();
       forEach(
@@ -403,6 +403,7 @@ final class RegistrationTable {
             }
           });
       due.forEach(registration -> expired += evict(registration, ended) ? 1 : 0);
+      epoch.getAndIncrement();
     } finally {
       lock.unlock();
     }
@@ -419,15 +420,14 @@ final class RegistrationTable {
     } finally {
       lock.unlock();
     }
-    int used = drop(registration -> true, null);
     known.retryPending();
-    int left = known.size();
-    if (left > 0 || used > 0) {
+    int left = drop(registration -> true, null);
+    if (left > 0) {
       throw new IllegalStateException(
-          ("%d registrations of %s were in use when their cache was closed, they end with their"
-                  + " last release; %d were ended but the device has not forgotten them yet,"
-                  + " maintain() tries again")
-              .formatted(used, this, known.pending()));
+          ("%s still knows %d registrations of the closed cache: %d in use or being made, which end"
+                  + " with their last release, and %d that it did not let go, which maintain()"
+                  + " tries again")
+              .formatted(this, left, left - known.pending(), known.pending()));
     }
   }
 
@@ -437,7 +437,7 @@ final class RegistrationTable {
       return new RegistrationCacheStatistics(
           entries,
           entryBytes,
-          known.used(registration -> true),
+          known.count(registration -> registration.users() > 0),
           known.size() - entries - known.pending(),
           known.pending(),
           hits.sum(),

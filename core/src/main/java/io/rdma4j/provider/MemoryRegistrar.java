@@ -51,22 +51,26 @@ public interface MemoryRegistrar {
     int rkey();
 
     /**
-     * Makes the device forget the memory: at once, or, without waiting here, when posted work that
-     * uses it has completed. Idempotent; where the device has refused, another call tries again.
+     * Makes the device forget the memory, as soon as no posted request names it any more.
+     * Idempotent; where the device has refused, another call tries again.
      */
     @Override
     void close();
 
-    /**
-     * Returns true once the device has forgotten the memory, which may be some time after {@link
-     * #close}. Only then may the memory be freed.
-     */
+    /** Returns true once the device has forgotten the memory, which may only then be given back. */
     boolean isDeregistered();
 
     /**
-     * Makes the device forget the memory now, in spite of posted work, which then fails at the
+     * Makes the device forget the memory now, in spite of posted requests, which then fail at the
      * device. For memory that is about to go; returns when the device has forgotten it.
+     *
+     * @throws IllegalStateException by default, when posted requests are in the way
      */
-    void revoke();
+    default void revoke() {
+      close();
+      if (!isDeregistered()) {
+        throw new IllegalStateException(this + " can not be taken from posted requests");
+      }
+    }
   }
 }
