@@ -1,5 +1,6 @@
 package io.rdma4j.pool;
 
+import io.rdma4j.os.ArenaHook;
 import io.rdma4j.provider.MemoryAccess;
 import io.rdma4j.provider.MemoryRegistrar;
 import java.lang.foreign.Arena;
@@ -21,11 +22,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Memory that can be freed by hand.</b> Pass the arena along with the segment: its close then
  * ends the registration before the memory is freed, whether in use or not. Without the arena the
- * rights must be local, and the arena must stay open until the leases are released; the cache drops
- * what it has of a closed arena with the next miss or {@link #maintain}. Until then the kernel
- * keeps the pages pinned, and no lease gives their key any more. Whoever frees memory behind the
- * back of its scope (global segments of addresses from C, cleaners of direct buffers) calls {@link
- * #invalidate} first.
+ * rights must be local, and the arena must stay open until the leases are released. What the cache
+ * has of a closed arena is never found again and ends with the next miss or {@link #maintain};
+ * until then its pages stay pinned. Whoever frees memory behind the back of its scope (global
+ * segments of addresses from C, cleaners of direct buffers) calls {@link #invalidate} first.
  *
  * <p><b>What is registered.</b> Exactly what was asked for, with two exceptions. With local rights
  * alone, neighbours with the same rights are taken in, as long as each at least doubles thereby, so
@@ -154,7 +154,7 @@ public final class RegistrationCache implements AutoCloseable {
     MemorySegment.Scope scope = segment.scope();
     if (arena != null) {
       table.guard(arena, segment, range);
-    } else if (MemoryAccess.isRemote(access) && RegistrationTable.isClosable(scope)) {
+    } else if (MemoryAccess.isRemote(access) && ArenaHook.isClosable(scope)) {
       throw new IllegalArgumentException(
           segment
               + " can be closed while peers use it with "

@@ -22,7 +22,8 @@ package io.rdma4j.pool;
  * @param registrations registrations made so far
  * @param deregistrations registrations that the device has forgotten
  * @param deregistrationFailures calls to deregister that the device refused; each is tried again
- * @param uncached registrations that could never be found: no room, or invalidated while made
+ * @param uncached registrations that could never be found: no room for them, or they were
+ *     invalidated or outdone by a wider one while being made
  * @param merges registrations that took in their neighbours
  * @param replaced registrations made superfluous by a wider one
  * @param evictions unused registrations ended to make room

@@ -1,5 +1,6 @@
 package io.rdma4j.pool;
 
+import io.rdma4j.os.ArenaHook;
 import io.rdma4j.provider.MemoryAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -54,7 +55,7 @@ final class RegistrationIndex {
 
   RegistrationIndex(MemorySegment.Scope scope) {
     this.scope = scope;
-    this.closable = RegistrationTable.isClosable(scope);
+    this.closable = ArenaHook.isClosable(scope);
   }
 
   MemorySegment.Scope scope() {

@@ -6,13 +6,11 @@ import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.MemoryRegistrar.Registration;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
@@ -29,13 +27,6 @@ import org.jspecify.annotations.Nullable;
  * lock and ended behind it.
  */
 final class RegistrationTable {
-  /** Kinds of scopes that no one can close. A kind that is not known here can be closed. */
-  private static final Set<Class<?>> LASTING_SCOPES =
-      Set.of(
-          MemorySegment.ofBuffer(ByteBuffer.allocateDirect(1)).scope().getClass(),
-          Arena.global().scope().getClass(),
-          Arena.ofAuto().scope().getClass());
-
   private final RegistrationCacheConfig config;
   private final MemoryRegistrar registrar;
   private final KnownRegistrations known;
@@ -69,10 +60,6 @@ final class RegistrationTable {
     this.config = config;
     this.registrar = registrar;
     this.known = new KnownRegistrations(registrar.name());
-  }
-
-  static boolean isClosable(MemorySegment.Scope scope) {
-    return !LASTING_SCOPES.contains(scope.getClass());
   }
 
   /** Returns a registration with one user more, or null when none is in place. */
@@ -272,6 +259,11 @@ final class RegistrationTable {
             unused.add(registration);
           }
         });
+    long unusedBytes = unused.stream().mapToLong(one -> one.range().lengthBytes()).sum();
+    if (entries + reservedEntries - unused.size() >= config.maxEntries()
+        || bytes > config.maxBytes() - entryBytes - reservedBytes + unusedBytes) {
+      return false;
+    }
     for (CachedRegistration oldest; !fits(bytes) && (oldest = unused.poll()) != null; ) {
       evictions += evict(oldest, ended) ? 1 : 0;
     }
@@ -319,7 +311,7 @@ final class RegistrationTable {
     lock.lock();
     try {
       RegistrationIndex index = indexes.get(scope);
-      if (!isClosable(scope) || (index != null && index.isGuarded(range))) {
+      if (!ArenaHook.isClosable(scope) || (index != null && index.isGuarded(range))) {
         return;
       }
     } finally {

@@ -539,6 +539,11 @@ class RegistrationCacheTest {
     lkeyOf(at(SOMEWHERE, 10_001), LOCAL_READ);
     assertEquals(1, cache.statistics().uncached(), "larger than the cache");
     assertEquals(2, cache.statistics().entries(), "and nothing is thrown out for it");
+    RegistrationLease held = lease(at(SOMEWHERE + 9 * 65536L, 4000), LOCAL_READ);
+    lkeyOf(at(SOMEWHERE, 7000), LOCAL_READ);
+    assertEquals(2, cache.statistics().uncached(), "no room beside the one in use");
+    assertEquals(2, cache.statistics().entries(), "so the unused one stays");
+    held.release();
     assertEquals(2, device.live());
   }
 
