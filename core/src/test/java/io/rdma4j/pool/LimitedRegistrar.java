@@ -129,6 +129,18 @@ final class LimitedRegistrar implements MemoryRegistrar {
     }
 
     @Override
+    public boolean isDeregistered() {
+      synchronized (LimitedRegistrar.this) {
+        return closed;
+      }
+    }
+
+    @Override
+    public void revoke() {
+      close();
+    }
+
+    @Override
     public void close() {
       synchronized (LimitedRegistrar.this) {
         if (refusingToForget) {
@@ -140,13 +152,6 @@ final class LimitedRegistrar implements MemoryRegistrar {
           pinnedPages -= pages;
           live--;
         }
-      }
-    }
-
-    @Override
-    public boolean isDeregistered() {
-      synchronized (LimitedRegistrar.this) {
-        return closed;
       }
     }
   }

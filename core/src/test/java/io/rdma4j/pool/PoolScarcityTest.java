@@ -318,12 +318,22 @@ class PoolScarcityTest {
         quarantine.release();
         assertEquals(0, quarantine.size());
         assertEquals(0, pool.statistics().quarantinedBlocks());
-        quarantine.close();
-        RegisteredBuffer late = pool.allocate(1);
-        assertThrows(IllegalStateException.class, () -> quarantine.add(late));
-        late.release();
       }
       assertDrained(pool);
+    }
+  }
+
+  @Test
+  void aClosedQuarantineTakesNothing() {
+    try (RegisteredBufferPool pool = plain(capped());
+        RegisteredBuffer late = pool.allocate(1)) {
+      Quarantine closed = pool.openQuarantine("connection to db-2:7400");
+      try (closed) {
+        assertEquals(0, closed.size());
+      }
+      IllegalStateException e = assertThrows(IllegalStateException.class, () -> closed.add(late));
+      assertTrue(String.valueOf(e.getMessage()).contains("db-2:7400"), e.getMessage());
+      assertFalse(late.isEmpty(), "it is the caller's still");
     }
   }
 

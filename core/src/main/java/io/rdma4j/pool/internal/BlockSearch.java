@@ -111,10 +111,10 @@ final class BlockSearch {
     }
   }
 
-  /** Has a slab added in the background; whoever waits for one next gets its outcome. */
+  /** Has a slab added in the background; {@link Growth} tells when that fails. */
   void growSoon(SizeClassPool pool, int node) {
     if (slabs.hasRoom()) {
-      requestSlab(pool, node, pool.growth().completed());
+      var _ = requestSlab(pool, node, pool.growth().completed());
     }
   }
 

@@ -165,10 +165,10 @@ final class Reaper {
       if (grown) {
         lastGrowthNs = nowNs;
       }
-      if (grown && hasRemoved && nowNs - lastRemovalNs < 2 * intervals * intervalNs) {
+      if (grown && hasRemoved && nowNs - lastRemovalNs < 2L * intervals * intervalNs) {
         intervals = Math.min(MOST_PATIENCE, 2 * intervals);
         hasRemoved = false;
-      } else if (nowNs - lastGrowthNs > 2 * MOST_PATIENCE * intervalNs) {
+      } else if (nowNs - lastGrowthNs > 2L * MOST_PATIENCE * intervalNs) {
         intervals = 1;
       }
     }
