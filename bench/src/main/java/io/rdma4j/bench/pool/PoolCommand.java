@@ -1,0 +1,81 @@
+package io.rdma4j.bench.pool;
+
+import io.rdma4j.bench.Machine;
+import io.rdma4j.bench.Progress;
+import io.rdma4j.bench.Series;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Races the pool against other allocators. */
+@Command(
+    name = "pool",
+    description = "The pool against other allocators, in one process and in turn.")
+public final class PoolCommand implements Callable<Integer> {
+  private static final Race.Plan FULL = new Race.Plan(1_000, 9, 10, 30);
+  private static final Race.Plan QUICK = new Race.Plan(200, 5, 5, 10);
+
+  @Spec private CommandSpec spec;
+
+  @Option(names = "--quick", description = "Under a minute: fewer sizes, shorter rounds.")
+  private boolean quick;
+
+  @Option(
+      names = "--json",
+      paramLabel = "FILE",
+      description = "Write ratios, rows with every batch, and facts about the machine there.")
+  private @Nullable Path json;
+
+  @Option(
+      names = "--only",
+      arity = "1..*",
+      paramLabel = "REGEX",
+      description = "Only rows or ratios with such a name, for example hit8k_vs_glibc.")
+  private List<Pattern> only = List.of();
+
+  /** Created by picocli. */
+  @SuppressWarnings("NullAway.Init") // picocli fills spec before it calls
+  public PoolCommand() {}
+
+  @Override
+  public Integer call() throws Exception {
+    Race.Plan plan = quick ? QUICK : FULL;
+    Map<String, Object> context = new LinkedHashMap<>();
+    context.put("quick", quick);
+    context.put("machine", Machine.facts());
+    try {
+      Catalog catalog = quick ? new Catalog(8, 64) : new Catalog(8, 16, 32, 64);
+      List<Row> rows =
+          catalog.select(only).stream().filter(row -> row.availability().usable()).toList();
+      if (rows.isEmpty()) {
+        throw new ParameterException(spec.commandLine(), "--only leaves no row that can run here");
+      }
+      Race race = new Race(rows, plan, new Progress());
+      race.warmUp();
+      long registrations = Rivals.REGISTRAR.registrations();
+      Map<String, Series> series = race.run();
+      context.put("registrar", Rivals.REGISTRAR.name());
+      context.put("registrationsInRounds", Rivals.REGISTRAR.registrations() - registrations);
+      PoolReport report = new PoolReport(catalog, series);
+      PrintWriter out = spec.commandLine().getOut();
+      out.print(report.table());
+      out.flush();
+      if (json != null) {
+        report.writeJson(json, context);
+      }
+      return 0;
+    } finally {
+      Rivals.close();
+    }
+  }
+}
