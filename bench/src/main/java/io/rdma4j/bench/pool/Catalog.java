@@ -30,6 +30,10 @@ final class Catalog {
     HIT_METHODS.put("arena", "arena");
   }
 
+  private static final List<String> PLATFORM_MIXES = List.of("xthread", "larson", "xmalloc");
+  private static final List<String> PLATFORM_RIVALS =
+      List.of("glibc", "tcmalloc", "jemalloc", "mimalloc", "netty_pooled", "netty_adaptive");
+
   private final Map<String, Row> rows = new LinkedHashMap<>();
   private final List<Pair> pairs = new ArrayList<>();
 
@@ -42,6 +46,8 @@ final class Catalog {
     for (int sizeKib : sizesKib) {
       addHits(sizeKib);
     }
+    PLATFORM_MIXES.forEach(mix -> addMix(mix, "platform", PLATFORM_RIVALS));
+    addMix("virtual", "virtual", List.of("glibc", "netty_adaptive"));
     add(
         new Row(
             "view8k",
@@ -63,6 +69,23 @@ final class Catalog {
           add(new Row(ours + "_" + rival, hit(method), parameters, availability));
           pairs.add(new Pair(ours + "_vs_" + rival, ours + "_" + rival, ours));
         });
+  }
+
+  private void addMix(String pattern, String method, List<String> rivals) {
+    String ours = pattern + "8k";
+    add(mix(ours, pattern, method, Rivals.OUR_NAME));
+    for (String rival : rivals) {
+      add(mix(ours + "_" + rival, pattern, method, rival));
+      pairs.add(new Pair(ours + "_vs_" + rival, ours + "_" + rival, ours));
+    }
+  }
+
+  private static Row mix(String name, String pattern, String method, String rival) {
+    return new Row(
+        name,
+        MixBenchmark.class.getName() + "." + method,
+        Map.of("pattern", pattern, "rival", rival, "sizeBytes", "8192"),
+        Rivals.named(rival).availability());
   }
 
   private static String hit(String method) {

@@ -13,19 +13,16 @@ import java.util.concurrent.TimeUnit;
  * allocators take a slower way; it is an ordinary platform thread to everybody else.
  */
 public final class MeasuringThread extends AbstractExecutorService {
-  private static final ExecutorService THREAD = Executors.newSingleThreadExecutor(Threads::create);
+  private static final ExecutorService THREAD =
+      Executors.newSingleThreadExecutor(MeasuringThread::create);
 
   private boolean shutdown;
 
-  /** How threads of the benchmarks are made. */
-  static final class Threads {
-    private Threads() {}
-
-    static Thread create(Runnable task) {
-      Thread thread = new FastThreadLocalThread(task, "bench");
-      thread.setDaemon(true);
-      return thread;
-    }
+  /** Makes a thread as every platform thread of the benchmarks is. */
+  static Thread create(Runnable task) {
+    Thread thread = new FastThreadLocalThread(task, "bench");
+    thread.setDaemon(true);
+    return thread;
   }
 
   /** Called by JMH. */

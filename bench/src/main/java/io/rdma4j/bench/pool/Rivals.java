@@ -59,6 +59,7 @@ final class Rivals {
   /** Gives back the pool and what it is registered with. */
   static void close() {
     try (REGISTRAR) {
+      MixBenchmark.closeLoops();
       POOL.close();
     }
   }
