@@ -9,13 +9,11 @@ import java.util.List;
  * longer.
  *
  * @param rounds nanoseconds per operation, one array of batches for each round
- * @param bytesPerOp bytes of garbage per operation, by round
  */
-public record Series(List<double[]> rounds, List<Double> bytesPerOp) {
-  /** Copies the lists; each has an entry for each round, one at least. */
+public record Series(List<double[]> rounds) {
+  /** Copies the list; there is a round, and a batch in each. */
   public Series {
     rounds = List.copyOf(rounds);
-    bytesPerOp = List.copyOf(bytesPerOp);
     if (rounds.isEmpty() || rounds.stream().anyMatch(batches -> batches.length == 0)) {
       throw new IllegalArgumentException("a series needs a round, and each round a batch");
     }
@@ -36,17 +34,12 @@ public record Series(List<double[]> rounds, List<Double> bytesPerOp) {
     return median(roundMinimums());
   }
 
-  /** Returns the median of the rounds' garbage. */
-  public double medianBytesPerOp() {
-    return median(bytesPerOp.stream().mapToDouble(Double::doubleValue).toArray());
-  }
-
   private static double least(double[] values) {
     return Arrays.stream(values).min().orElseThrow();
   }
 
   /** Returns the middle value, or the mean of the two in the middle. */
-  static double median(double[] values) {
+  public static double median(double[] values) {
     double[] sorted = values.clone();
     Arrays.sort(sorted);
     int middle = sorted.length / 2;

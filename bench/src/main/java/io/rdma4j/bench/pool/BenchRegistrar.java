@@ -44,6 +44,11 @@ final class BenchRegistrar implements MemoryRegistrar, AutoCloseable {
     return device == null ? "nobody" : device.name();
   }
 
+  /** Returns what there is, or why there is no device. */
+  String reason() {
+    return Verbs.system().availability().reason();
+  }
+
   /** Returns the domain of the device, or null where there is none. */
   @Nullable ProtectionDomain domain() {
     return domain;

@@ -1,6 +1,7 @@
 package io.rdma4j.bench.pool;
 
 import io.rdma4j.Availability;
+import io.rdma4j.bench.natives.FixedBuffers;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -22,6 +23,7 @@ final class Catalog {
 
   static {
     HIT_METHODS.put("glibc", "glibc");
+    HIT_METHODS.put("glibc_plain", "glibcPlain");
     HIT_METHODS.put("tcmalloc", "tcmalloc");
     HIT_METHODS.put("jemalloc", "jemalloc");
     HIT_METHODS.put("mimalloc", "mimalloc");
@@ -46,6 +48,8 @@ final class Catalog {
     for (int sizeKib : sizesKib) {
       addHits(sizeKib);
     }
+    addRegistration("pin", FixedBuffers.availability());
+    addRegistration("regmr", RegistrationBenchmark.deviceAvailability());
     PLATFORM_MIXES.forEach(mix -> addMix(mix, "platform", PLATFORM_RIVALS));
     addMix("virtual", "virtual", List.of("glibc", "netty_adaptive"));
     add(
@@ -62,13 +66,17 @@ final class Catalog {
     add(new Row(ours, hit("ours"), parameters, Rivals.OURS.availability()));
     HIT_METHODS.forEach(
         (rival, method) -> {
-          Availability availability =
-              rival.equals("arena")
-                  ? Availability.usable("the JDK's")
-                  : Rivals.named(rival).availability();
-          add(new Row(ours + "_" + rival, hit(method), parameters, availability));
+          add(new Row(ours + "_" + rival, hit(method), parameters, Rivals.availability(rival)));
           pairs.add(new Pair(ours + "_vs_" + rival, ours + "_" + rival, ours));
         });
+  }
+
+  private void addRegistration(String method, Availability availability) {
+    String name = method + "8k";
+    add(
+        new Row(
+            name, RegistrationBenchmark.class.getName() + "." + method, Map.of(), availability));
+    pairs.add(new Pair("hit8k_vs_" + method, name, "hit8k"));
   }
 
   private void addMix(String pattern, String method, List<String> rivals) {

@@ -26,10 +26,10 @@ import org.openjdk.jmh.annotations.State;
 @State(Scope.Benchmark)
 public class MixBenchmark {
   /** Blocks that one run of platform threads moves. */
-  static final int BLOCKS = 1 << 16;
+  static final int BLOCKS = 1 << 15;
 
   /** More, since a run of virtual threads also starts them. */
-  static final int VIRTUAL_BLOCKS = 1 << 20;
+  static final int VIRTUAL_BLOCKS = 1 << 18;
 
   private static final Map<String, Class<? extends Loop>> PATTERNS =
       Map.of(

@@ -2,7 +2,6 @@ package io.rdma4j.bench.pool;
 
 import io.rdma4j.bench.Machine;
 import io.rdma4j.bench.Progress;
-import io.rdma4j.bench.Series;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -63,10 +62,10 @@ public final class PoolCommand implements Callable<Integer> {
       Race race = new Race(rows, plan, new Progress());
       race.warmUp();
       long registrations = Rivals.REGISTRAR.registrations();
-      Map<String, Series> series = race.run();
+      Map<String, Measured> measured = race.run();
       context.put("registrar", Rivals.REGISTRAR.name());
       context.put("registrationsInRounds", Rivals.REGISTRAR.registrations() - registrations);
-      PoolReport report = new PoolReport(catalog, series);
+      PoolReport report = new PoolReport(catalog, measured);
       PrintWriter out = spec.commandLine().getOut();
       out.print(report.table());
       out.flush();

@@ -64,26 +64,26 @@ final class Race {
   }
 
   /** Returns what each row cost, by its name. */
-  Map<String, Series> run() throws RunnerException {
-    Map<String, List<Round>> measured = new LinkedHashMap<>();
+  Map<String, Measured> run() throws RunnerException {
+    Map<String, List<Round>> rounds = new LinkedHashMap<>();
     for (int round = 1; round <= plan.rounds; round++) {
       for (Row row : rows) {
         progress.show("round %d/%d %s".formatted(round, plan.rounds, row.name()));
-        measured
+        rounds
             .computeIfAbsent(row.name(), name -> new ArrayList<>())
             .add(measure(row, plan.batchMs, plan.batches, plan.batchMs));
       }
     }
     progress.clear();
-    Map<String, Series> series = new LinkedHashMap<>();
-    measured.forEach(
-        (name, rounds) ->
-            series.put(
-                name,
-                new Series(
-                    rounds.stream().map(Round::batchesNs).toList(),
-                    rounds.stream().map(Round::bytesPerOp).toList())));
-    return series;
+    Map<String, Measured> measured = new LinkedHashMap<>();
+    rounds.forEach((name, ofRow) -> measured.put(name, measured(ofRow)));
+    return measured;
+  }
+
+  private static Measured measured(List<Round> rounds) {
+    return new Measured(
+        new Series(rounds.stream().map(Round::batchesNs).toList()),
+        Series.median(rounds.stream().mapToDouble(Round::bytesPerOp).toArray()));
   }
 
   private record Round(double[] batchesNs, double bytesPerOp) {}

@@ -2,6 +2,7 @@ package io.rdma4j.bench.pool;
 
 import io.netty.buffer.AdaptiveByteBufAllocator;
 import io.netty.buffer.PooledByteBufAllocator;
+import io.rdma4j.Availability;
 import io.rdma4j.pool.PoolConfig;
 import io.rdma4j.pool.RegisteredBufferPool;
 import java.lang.foreign.Linker;
@@ -38,6 +39,7 @@ final class Rivals {
   static {
     BY_NAME.put(OUR_NAME, OURS);
     BY_NAME.put("glibc", GLIBC);
+    BY_NAME.put("glibc_plain", GLIBC_PLAIN);
     BY_NAME.put("tcmalloc", TCMALLOC);
     BY_NAME.put("jemalloc", JEMALLOC);
     BY_NAME.put("mimalloc", MIMALLOC);
@@ -46,6 +48,12 @@ final class Rivals {
   }
 
   private Rivals() {}
+
+  /** Returns whether a rival can run; what is no allocator of its own always can. */
+  static Availability availability(String name) {
+    Rival<?> rival = BY_NAME.get(name);
+    return rival == null ? Availability.usable("part of the JDK") : rival.availability();
+  }
 
   /** Returns a rival that can hold blocks. */
   static Rival<?> named(String name) {
