@@ -47,6 +47,16 @@ public final class Machine {
     return facts;
   }
 
+  /** Returns what the kernel thinks can be had without swapping (MemAvailable in proc(5)). */
+  public static long availableMemoryBytes() throws IOException {
+    for (String line : Files.readAllLines(Path.of("/proc/meminfo"))) {
+      if (line.startsWith("MemAvailable:")) {
+        return Long.parseLong(line.replaceAll("\\D", "")) << 10;
+      }
+    }
+    throw new IOException("/proc/meminfo has no MemAvailable");
+  }
+
   /** x86 names the model here; other processors have numbers only, which lscpu(1) would decode. */
   private static String cpuModel() throws IOException {
     for (String line : Files.readAllLines(Path.of("/proc/cpuinfo"))) {

@@ -1,7 +1,9 @@
 package io.rdma4j.bench;
 
 import io.rdma4j.Rdma4jException;
+import io.rdma4j.bench.natives.Linux.LinuxException;
 import io.rdma4j.bench.pool.PoolCommand;
+import io.rdma4j.bench.register.RegisterCommand;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
@@ -22,7 +24,7 @@ import picocli.CommandLine.ScopeType;
     mixinStandardHelpOptions = true,
     exitCodeOnInvalidInput = Main.EXIT_USAGE,
     exitCodeOnExecutionException = Main.EXIT_FAILURE,
-    subcommands = PoolCommand.class)
+    subcommands = {PoolCommand.class, RegisterCommand.class})
 public final class Main {
   static final int EXIT_USAGE = 64;
   static final int EXIT_FAILURE = 70;
@@ -40,7 +42,9 @@ public final class Main {
             .setUsageHelpWidth(100)
             .setExecutionExceptionHandler(
                 (failure, command, parsed) -> {
-                  if (failure instanceof Rdma4jException || failure instanceof IOException) {
+                  if (failure instanceof Rdma4jException
+                      || failure instanceof LinuxException
+                      || failure instanceof IOException) {
                     err.println("rdma4j bench: " + failure.getMessage());
                   } else {
                     failure.printStackTrace(err);

@@ -49,7 +49,7 @@ final class Catalog {
       addHits(sizeKib);
     }
     addRegistration("pin", FixedBuffers.availability());
-    addRegistration("regmr", RegistrationBenchmark.deviceAvailability());
+    addRegistration("regmr", Rivals.REGISTRAR.availability());
     PLATFORM_MIXES.forEach(mix -> addMix(mix, "platform", PLATFORM_RIVALS));
     addMix("virtual", "virtual", List.of("glibc", "netty_adaptive"));
     add(

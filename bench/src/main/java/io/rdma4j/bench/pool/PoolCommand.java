@@ -2,12 +2,15 @@ package io.rdma4j.bench.pool;
 
 import io.rdma4j.bench.Machine;
 import io.rdma4j.bench.Progress;
+import io.rdma4j.pool.PoolStatistics;
+import io.rdma4j.pool.PoolStatistics.SizeClass;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.function.ToLongFunction;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -61,10 +64,10 @@ public final class PoolCommand implements Callable<Integer> {
       }
       Race race = new Race(rows, plan, new Progress());
       race.warmUp();
-      long registrations = Rivals.REGISTRAR.registrations();
+      PoolStatistics before = Rivals.POOL.statistics();
       Map<String, Measured> measured = race.run();
       context.put("registrar", Rivals.REGISTRAR.name());
-      context.put("registrationsInRounds", Rivals.REGISTRAR.registrations() - registrations);
+      context.put("poolInRounds", difference(before, Rivals.POOL.statistics()));
       PoolReport report = new PoolReport(catalog, measured);
       PrintWriter out = spec.commandLine().getOut();
       out.print(report.table());
@@ -76,5 +79,23 @@ public final class PoolCommand implements Callable<Integer> {
     } finally {
       Rivals.close();
     }
+  }
+
+  /** What the pool did, all classes together: a hit path registers nothing and steals nothing. */
+  private static Map<String, Long> difference(PoolStatistics before, PoolStatistics after) {
+    Map<String, Long> counts = new LinkedHashMap<>();
+    counts.put("registrations", after.registrations() - before.registrations());
+    counts.put("allocations", sum(after, before, SizeClass::allocations));
+    counts.put("threadCacheHits", sum(after, before, SizeClass::threadCacheHits));
+    counts.put("sharedHits", sum(after, before, SizeClass::sharedHits));
+    counts.put("steals", sum(after, before, SizeClass::steals));
+    counts.put("growths", sum(after, before, SizeClass::growths));
+    return counts;
+  }
+
+  private static long sum(
+      PoolStatistics after, PoolStatistics before, ToLongFunction<SizeClass> count) {
+    return after.classes().stream().mapToLong(count).sum()
+        - before.classes().stream().mapToLong(count).sum();
   }
 }

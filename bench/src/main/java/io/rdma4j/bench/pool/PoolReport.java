@@ -55,6 +55,17 @@ final class PoolReport {
     }
   }
 
+  Map<String, Ratio> ratios() {
+    return ratios;
+  }
+
+  /** Returns the reason for each key that has no figure. */
+  Map<String, String> missing() {
+    Map<String, String> missing = new LinkedHashMap<>(unavailable);
+    missing.putAll(unselected);
+    return missing;
+  }
+
   String table() {
     StringBuilder text = new StringBuilder();
     line(text, "%-26s %10s %10s %8s   %s", "row", "min ns", "median ns", "B/op", "ratio to ours");
@@ -105,9 +116,7 @@ final class PoolReport {
     Map<String, Object> bytesPerOp = new LinkedHashMap<>();
     measured.forEach((name, row) -> bytesPerOp.put(name, row.bytesPerOp()));
     root.put("bytesPerOp", bytesPerOp);
-    Map<String, Object> missing = new LinkedHashMap<>(unavailable);
-    missing.putAll(unselected);
-    root.put("missing", missing);
+    root.put("missing", missing());
     root.putAll(context);
     root.put("rows", rows());
     Json.write(file, root);

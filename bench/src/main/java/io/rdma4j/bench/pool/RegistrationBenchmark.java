@@ -1,6 +1,5 @@
 package io.rdma4j.bench.pool;
 
-import io.rdma4j.Availability;
 import io.rdma4j.bench.natives.FixedBuffers;
 import io.rdma4j.verbs.Access;
 import io.rdma4j.verbs.ProtectionDomain;
@@ -22,12 +21,6 @@ public class RegistrationBenchmark {
 
   /** Created by JMH. */
   public RegistrationBenchmark() {}
-
-  static Availability deviceAvailability() {
-    return Rivals.REGISTRAR.domain() == null
-        ? Availability.unusable("no RDMA device: " + Rivals.REGISTRAR.reason())
-        : Availability.usable("ibv_reg_mr on " + Rivals.REGISTRAR.name());
-  }
 
   /** Memory of two pages, and a ring to pin it with. */
   @State(Scope.Thread)

@@ -3,6 +3,7 @@ package io.rdma4j.bench.pool;
 import io.netty.buffer.AdaptiveByteBufAllocator;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.rdma4j.Availability;
+import io.rdma4j.bench.DeviceRegistrar;
 import io.rdma4j.pool.PoolConfig;
 import io.rdma4j.pool.RegisteredBufferPool;
 import java.lang.foreign.Linker;
@@ -15,7 +16,7 @@ import java.util.Map;
  * the compiler sees constants.
  */
 final class Rivals {
-  static final BenchRegistrar REGISTRAR = new BenchRegistrar();
+  static final DeviceRegistrar REGISTRAR = new DeviceRegistrar();
   static final RegisteredBufferPool POOL =
       RegisteredBufferPool.create(PoolConfig.defaults(), List.of(REGISTRAR));
 

@@ -1,5 +1,6 @@
-package io.rdma4j.bench.pool;
+package io.rdma4j.bench;
 
+import io.rdma4j.Availability;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.verbs.Access;
 import io.rdma4j.verbs.Device;
@@ -10,17 +11,19 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Registers the pool's slabs with the first device of this machine, or with nobody where there is
- * none: the hit path never registers, and {@link #registrations} proves it.
+ * Registers memory with the first device of this machine, or with nobody where there is none.
+ * Benchmarks of paths that never register run with either, and {@link #registrations} proves that
+ * they did not.
  *
  * <p>Safe for use by several threads. Owns the device it opened.
  */
-final class BenchRegistrar implements MemoryRegistrar, AutoCloseable {
+public final class DeviceRegistrar implements MemoryRegistrar, AutoCloseable {
   private final @Nullable Device device;
   private final @Nullable ProtectionDomain domain;
   private final AtomicLong registrations = new AtomicLong();
 
-  BenchRegistrar() {
+  /** Opens the device, if any. */
+  public DeviceRegistrar() {
     Verbs verbs = Verbs.system();
     device = verbs.availability().usable() ? verbs.open(firstUsable(verbs)) : null;
     try {
@@ -44,18 +47,20 @@ final class BenchRegistrar implements MemoryRegistrar, AutoCloseable {
     return device == null ? "nobody" : device.name();
   }
 
-  /** Returns what there is, or why there is no device. */
-  String reason() {
-    return Verbs.system().availability().reason();
+  /** Returns whether there is a device. */
+  public Availability availability() {
+    return device == null
+        ? Availability.unusable("no RDMA device: " + Verbs.system().availability().reason())
+        : Availability.usable("ibv_reg_mr on " + name());
   }
 
   /** Returns the domain of the device, or null where there is none. */
-  @Nullable ProtectionDomain domain() {
+  public @Nullable ProtectionDomain domain() {
     return domain;
   }
 
   /** Returns the number of registrations so far. */
-  long registrations() {
+  public long registrations() {
     return registrations.get();
   }
 
