@@ -28,13 +28,18 @@ public final class FixedBuffers implements AutoCloseable {
   private static final long PARAMS_BYTES = 120;
   private static final int IOVEC_BYTES = 16;
 
+  private final Arena arena = Arena.ofShared();
+  private final MemorySegment callState = Linux.newCallState(arena);
   private final int ring;
 
   /** Creates a ring with an empty table. */
   public FixedBuffers() {
-    try (Arena arena = Arena.ofConfined()) {
+    try {
       long params = arena.allocate(PARAMS_BYTES, Long.BYTES).address();
-      ring = (int) Linux.syscall("io_uring_setup", IO_URING_SETUP, 1, params, 0, 0);
+      ring = (int) Linux.syscall(callState, "io_uring_setup", IO_URING_SETUP, 1, params, 0, 0);
+    } catch (RuntimeException e) {
+      arena.close();
+      throw e;
     }
   }
 
@@ -73,12 +78,14 @@ public final class FixedBuffers implements AutoCloseable {
   }
 
   private void register(int operation, long table, long entries) {
-    Linux.syscall("io_uring_register", IO_URING_REGISTER, ring, operation, table, entries);
+    Linux.syscall(
+        callState, "io_uring_register", IO_URING_REGISTER, ring, operation, table, entries);
   }
 
   /** Gives the ring back, and unpins. */
   @Override
   public void close() {
     Linux.close(ring);
+    arena.close();
   }
 }

@@ -132,10 +132,15 @@ public final class Linux {
     }
   }
 
+  /** Returns memory in which a call leaves its errno. */
+  static MemorySegment newCallState(Arena arena) {
+    return arena.allocate(CALL_STATE);
+  }
+
   /** Makes any call of four arguments; {@code name} is for the message of a failure. */
-  static long syscall(String name, int number, long a, long b, long c, long d) {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment state = arena.allocate(CALL_STATE);
+  static long syscall(
+      MemorySegment state, String name, int number, long a, long b, long c, long d) {
+    try {
       long result = (long) SYSCALL.invokeExact(state, (long) number, a, b, c, d);
       return checked(result, state, name, b);
     } catch (Throwable e) {
