@@ -57,6 +57,16 @@ public final class Machine {
     throw new IOException("/proc/meminfo has no MemAvailable");
   }
 
+  /**
+   * Returns the page faults of this process so far that the kernel answered without reading a disk
+   * (minflt, the tenth field of /proc/self/stat, in proc(5)).
+   */
+  public static long minorPageFaults() throws IOException {
+    String stat = Files.readString(Path.of("/proc/self/stat"));
+    // The second field is the command's name in brackets, blanks included.
+    return Long.parseLong(stat.substring(stat.lastIndexOf(')') + 2).split(" ")[7]);
+  }
+
   /** x86 names the model here; other processors have numbers only, which lscpu(1) would decode. */
   private static String cpuModel() throws IOException {
     for (String line : Files.readAllLines(Path.of("/proc/cpuinfo"))) {

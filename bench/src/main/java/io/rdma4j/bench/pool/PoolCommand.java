@@ -9,9 +9,11 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.function.ToLongFunction;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -57,18 +59,20 @@ public final class PoolCommand implements Callable<Integer> {
     context.put("machine", Machine.facts());
     try {
       Catalog catalog = quick ? new Catalog(8, 64) : new Catalog(8, 16, 32, 64);
-      List<Row> rows =
-          catalog.select(only).stream().filter(row -> row.availability().usable()).toList();
+      List<Row> selected = catalog.select(only);
+      List<Row> rows = selected.stream().filter(row -> row.availability().usable()).toList();
       if (rows.isEmpty()) {
         throw new ParameterException(spec.commandLine(), "--only leaves no row that can run here");
       }
       Race race = new Race(rows, plan, new Progress());
       race.warmUp();
       PoolStatistics before = Rivals.POOL.statistics();
+      long faultsBefore = Machine.minorPageFaults();
       Map<String, Measured> measured = race.run();
+      context.put("pageFaultsInRounds", Machine.minorPageFaults() - faultsBefore);
       context.put("registrar", Rivals.REGISTRAR.name());
       context.put("poolInRounds", difference(before, Rivals.POOL.statistics()));
-      PoolReport report = new PoolReport(catalog, measured);
+      PoolReport report = new PoolReport(catalog, names(selected), measured);
       PrintWriter out = spec.commandLine().getOut();
       out.print(report.table());
       out.flush();
@@ -79,6 +83,10 @@ public final class PoolCommand implements Callable<Integer> {
     } finally {
       Rivals.close();
     }
+  }
+
+  private static Set<String> names(List<Row> rows) {
+    return rows.stream().map(Row::name).collect(Collectors.toSet());
   }
 
   /** What the pool did, all classes together: a hit path registers nothing and steals nothing. */

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,13 +22,20 @@ final class PoolReport {
   /** Rows of the pool that stand at the top of the file by their own time. */
   private static final List<String> FACES = List.of("hit8k", "view8k");
 
+  private final Set<String> selected;
   private final Map<String, Measured> measured;
   private final Map<String, Ratio> ratios = new LinkedHashMap<>();
   private final Map<String, Catalog.Pair> pairByRivalRow = new LinkedHashMap<>();
   private final Map<String, String> unavailable = new LinkedHashMap<>();
   private final Map<String, String> unselected = new LinkedHashMap<>();
 
-  PoolReport(Catalog catalog, Map<String, Measured> measured) {
+  /**
+   * Creates the report.
+   *
+   * @param selected names of the rows that were asked for, here or not
+   */
+  PoolReport(Catalog catalog, Set<String> selected, Map<String, Measured> measured) {
+    this.selected = selected;
     this.measured = measured;
     for (Catalog.Pair pair : catalog.pairs()) {
       Measured rival = measured.get(pair.rivalRow());
@@ -47,7 +55,7 @@ final class PoolReport {
   }
 
   private void noteMissing(String key, Row row) {
-    if (row.availability().usable()) {
+    if (!selected.contains(row.name())) {
       unselected.put(
           key, row.name() + " was not selected; a ratio needs both of its rows in one run");
     } else {
@@ -83,7 +91,7 @@ final class PoolReport {
         });
     unavailable.forEach((key, reason) -> line(text, "%-26s not here: %s", key, reason));
     if (!unselected.isEmpty()) {
-      line(text, "%d ratios were not selected", unselected.size());
+      line(text, "%d figures were not selected", unselected.size());
     }
     return text.toString();
   }

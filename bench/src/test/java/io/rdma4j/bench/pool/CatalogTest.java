@@ -65,7 +65,8 @@ final class CatalogTest {
 
   @Test
   void aRatioWithoutItsBaselineIsMissing() {
-    PoolReport report = new PoolReport(catalog, Map.of("hit8k_glibc", measured()));
+    PoolReport report =
+        new PoolReport(catalog, Set.of("hit8k_glibc"), Map.of("hit8k_glibc", measured()));
     assertFalse(report.ratios().containsKey("hit8k_vs_glibc"));
     assertTrue(
         report.missing().getOrDefault("hit8k_vs_glibc", "").contains("hit8k was not selected"),
@@ -75,8 +76,17 @@ final class CatalogTest {
   @Test
   void aRatioOfTwoRowsIsThere() {
     PoolReport report =
-        new PoolReport(catalog, Map.of("hit8k_glibc", measured(), "hit8k", measured()));
+        new PoolReport(
+            catalog,
+            Set.of("hit8k_glibc", "hit8k"),
+            Map.of("hit8k_glibc", measured(), "hit8k", measured()));
     assertEquals(Set.of("hit8k_vs_glibc"), report.ratios().keySet());
     assertFalse(report.missing().containsKey("hit8k_vs_glibc"));
+  }
+
+  @Test
+  void aRivalThatIsNotHereSaysWhy() {
+    PoolReport report = new PoolReport(catalog, Set.of("view8k"), Map.of());
+    assertEquals(catalog.row("view8k").availability().reason(), report.missing().get("view8k_ns"));
   }
 }
