@@ -28,6 +28,12 @@ public final class FixedBuffers implements AutoCloseable {
   private static final long PARAMS_BYTES = 120;
   private static final int IOVEC_BYTES = 16;
 
+  private static final long PROBE_BYTES = 4096;
+  private static final int PROBES = 16;
+
+  /** Far more than a page takes, far less than a grace period. */
+  private static final long LONGEST_PIN_NS = 1_000_000;
+
   private final Arena arena = Arena.ofShared();
   private final MemorySegment callState = Linux.newCallState(arena);
   private final int ring;
@@ -52,6 +58,35 @@ public final class FixedBuffers implements AutoCloseable {
           e.getMessage()
               + "; io_uring is forbidden here: see kernel.io_uring_disabled, or the container's"
               + " seccomp profile");
+    }
+  }
+
+  /**
+   * Returns whether the time of {@link #pin} and {@link #unpin} is that of pinning. Older kernels
+   * quiesce the ring before they give up its table, for an RCU grace period of milliseconds.
+   */
+  public static Availability timingAvailability() {
+    Availability ring = availability();
+    if (!ring.usable()) {
+      return ring;
+    }
+    try (Arena arena = Arena.ofConfined();
+        FixedBuffers buffers = new FixedBuffers()) {
+      long address = arena.allocate(PROBE_BYTES, PROBE_BYTES).address();
+      MemorySegment description = describe(arena, address, PROBE_BYTES);
+      long leastNs = Long.MAX_VALUE;
+      for (int i = 0; i < PROBES; i++) {
+        long startNs = System.nanoTime();
+        buffers.pin(description);
+        buffers.unpin();
+        leastNs = Math.min(leastNs, System.nanoTime() - startNs);
+      }
+      return leastNs < LONGEST_PIN_NS
+          ? ring
+          : Availability.unusable(
+              "io_uring of this kernel waits for a grace period when memory is unpinned (%d us for"
+                      .formatted(leastNs / 1000)
+                  + " one page), so its time says nothing of pinning; newer kernels do not wait");
     }
   }
 

@@ -48,7 +48,7 @@ final class Catalog {
     for (int sizeKib : sizesKib) {
       addHits(sizeKib);
     }
-    addRegistration("pin", FixedBuffers.availability());
+    addRegistration("pin", FixedBuffers.timingAvailability());
     addRegistration("regmr", Rivals.REGISTRAR.availability());
     PLATFORM_MIXES.forEach(mix -> addMix(mix, "platform", PLATFORM_RIVALS));
     addMix("virtual", "virtual", List.of("glibc", "netty_adaptive"));
