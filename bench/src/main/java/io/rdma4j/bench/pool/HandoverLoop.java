@@ -1,7 +1,6 @@
 package io.rdma4j.bench.pool;
 
 import java.lang.invoke.MethodHandles;
-import java.util.concurrent.TimeUnit;
 
 /**
  * One thread allocates, another releases; each block is handed over by itself, through a ring of
@@ -11,8 +10,6 @@ final class HandoverLoop extends Loop {
   private static final Rival<Object> RIVAL = LoopCopy.rival(MethodHandles.lookup());
 
   private static final int SLOTS = 1024;
-  private static final int SPINS_BEFORE_YIELD = 1000;
-  private static final long PATIENCE_NS = TimeUnit.SECONDS.toNanos(10);
 
   private final SpscRing ring = new SpscRing(SLOTS);
   private final Object slots = RIVAL.newSlots(SLOTS);
@@ -38,10 +35,7 @@ final class HandoverLoop extends Loop {
 
   private void produce() {
     for (int i = 0; i < MixBenchmark.BLOCKS; i++) {
-      int slot = ring.claim();
-      if (slot < 0) {
-        slot = awaitSlot(true);
-      }
+      int slot = ring.awaitClaim();
       RIVAL.allocate(slots, slot, sizeBytes);
       ring.publish();
     }
@@ -49,31 +43,9 @@ final class HandoverLoop extends Loop {
 
   private void consume() {
     for (int i = 0; i < MixBenchmark.BLOCKS; i++) {
-      int slot = ring.take();
-      if (slot < 0) {
-        slot = awaitSlot(false);
-      }
+      int slot = ring.awaitTake();
       RIVAL.release(slots, slot);
       ring.giveBack();
-    }
-  }
-
-  @SuppressWarnings("ThreadPriorityCheck") // the other thread may be waiting for this processor
-  private int awaitSlot(boolean producer) {
-    long startNs = System.nanoTime();
-    for (int spins = 0; ; spins++) {
-      int slot = producer ? ring.claim() : ring.take();
-      if (slot >= 0) {
-        return slot;
-      }
-      if (spins < SPINS_BEFORE_YIELD) {
-        Thread.onSpinWait();
-      } else {
-        Thread.yield();
-        if (System.nanoTime() - startNs > PATIENCE_NS) {
-          throw new IllegalStateException("the other thread has made no progress for 10 s");
-        }
-      }
     }
   }
 }

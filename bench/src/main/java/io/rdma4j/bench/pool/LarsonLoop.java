@@ -14,7 +14,8 @@ final class LarsonLoop extends Loop {
   /** A power of two: a random slot is a mask away. */
   private static final int BLOCKS_PER_THREAD = 256;
 
-  private final int threads = Math.clamp(Runtime.getRuntime().availableProcessors(), 2, 4);
+  private final int threads =
+      Integer.highestOneBit(Math.clamp(Runtime.getRuntime().availableProcessors(), 2, 4));
   private final Object[] arrays = new Object[threads];
   private final int[] runs = new int[threads];
   private final int sizeBytes;

@@ -25,7 +25,7 @@ import org.openjdk.jmh.annotations.State;
  */
 @State(Scope.Benchmark)
 public class MixBenchmark {
-  /** Blocks that one run of platform threads moves. */
+  /** Blocks that one run of platform threads moves: so many that starting it is no part of it. */
   static final int BLOCKS = 1 << 15;
 
   /** More, since a run of virtual threads also starts them. */

@@ -26,8 +26,8 @@ import picocli.CommandLine.Spec;
     name = "pool",
     description = "The pool against other allocators, in one process and in turn.")
 public final class PoolCommand implements Callable<Integer> {
-  private static final Race.Plan FULL = new Race.Plan(1_000, 9, 10, 30);
-  private static final Race.Plan QUICK = new Race.Plan(200, 5, 5, 10);
+  private static final Race.Plan FULL = new Race.Plan(1_000, 15, 6, 30, 330);
+  private static final Race.Plan QUICK = new Race.Plan(200, 5, 5, 10, 45);
 
   @Spec private CommandSpec spec;
 

@@ -34,13 +34,19 @@ final class Race {
    * How long to run.
    *
    * @param rounds rounds that count; one more is run before them and thrown away
-   * @param batches JMH iterations of a row in one round
+   * @param batches JMH iterations of a row in one round, {@value #FEWEST_BATCHES} while the race is
+   *     behind its schedule
+   * @param scheduleS seconds for all of it
    */
-  record Plan(int warmUpMs, int rounds, int batches, int batchMs) {}
+  record Plan(int warmUpMs, int rounds, int batches, int batchMs, int scheduleS) {}
+
+  private static final int FEWEST_BATCHES = 2;
 
   private final List<Row> rows;
   private final Plan plan;
   private final Progress progress;
+  private final long startNs = System.nanoTime();
+  private int measurements;
 
   Race(List<Row> rows, Plan plan, Progress progress) {
     this.rows = rows;
@@ -55,11 +61,11 @@ final class Race {
   void warmUp() throws RunnerException {
     for (Row row : rows) {
       progress.show("warm-up   " + row.name());
-      measure(row, plan.warmUpMs, 1, plan.batchMs);
+      measure(row, plan.warmUpMs, 1);
     }
     progress.show("first round, not counted");
     for (Row row : rows) {
-      measure(row, plan.batchMs, plan.batches, plan.batchMs);
+      measureRound(row);
     }
   }
 
@@ -69,9 +75,7 @@ final class Race {
     for (int round = 1; round <= plan.rounds; round++) {
       for (Row row : rows) {
         progress.show("round %d/%d %s".formatted(round, plan.rounds, row.name()));
-        rounds
-            .computeIfAbsent(row.name(), name -> new ArrayList<>())
-            .add(measure(row, plan.batchMs, plan.batches, plan.batchMs));
+        rounds.computeIfAbsent(row.name(), name -> new ArrayList<>()).add(measureRound(row));
       }
     }
     progress.clear();
@@ -88,8 +92,19 @@ final class Race {
 
   private record Round(double[] batchesNs, double bytesPerOp) {}
 
-  private static Round measure(Row row, int warmUpMs, int batches, int batchMs)
-      throws RunnerException {
+  private Round measureRound(Row row) throws RunnerException {
+    return measure(row, plan.batchMs, isBehind() ? FEWEST_BATCHES : plan.batches);
+  }
+
+  /** Returns true when more of the time is gone than of the work, warm-up included, is done. */
+  private boolean isBehind() {
+    double timeGone = (System.nanoTime() - startNs) / (plan.scheduleS * 1e9);
+    double workDone = (double) measurements / (rows.size() * (plan.rounds + 2));
+    return timeGone > workDone;
+  }
+
+  private Round measure(Row row, int warmUpMs, int batches) throws RunnerException {
+    measurements++;
     ChainedOptionsBuilder options =
         new OptionsBuilder()
             .include("^" + Pattern.quote(row.benchmark()) + "$")
@@ -100,7 +115,7 @@ final class Race {
             .warmupIterations(1)
             .warmupTime(TimeValue.milliseconds(warmUpMs))
             .measurementIterations(batches)
-            .measurementTime(TimeValue.milliseconds(batchMs))
+            .measurementTime(TimeValue.milliseconds(plan.batchMs))
             .addProfiler(GCProfiler.class)
             .shouldFailOnError(true)
             .verbosity(VerboseMode.SILENT);

@@ -2,6 +2,7 @@ package io.rdma4j.bench.pool;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Hands numbered slots from one producing thread to one consuming thread and back. What lies in a
@@ -20,6 +21,9 @@ import java.lang.invoke.VarHandle;
  */
 final class SpscRing {
   private static final VarHandle WORD = MethodHandles.arrayElementVarHandle(long[].class);
+
+  private static final int SPINS_BEFORE_YIELD = 1000;
+  private static final long PATIENCE_NS = TimeUnit.SECONDS.toNanos(10);
 
   private static final int STRIDE = 128 / Long.BYTES;
   private static final int PUBLISHED = STRIDE;
@@ -74,5 +78,36 @@ final class SpscRing {
   /** Consumer: gives the slot back to the producer. */
   void giveBack() {
     WORD.setRelease(words, RETURNED, words[RETURNED] + 1);
+  }
+
+  /** Producer: returns the slot to fill next, once there is one. */
+  int awaitClaim() {
+    int slot = claim();
+    return slot >= 0 ? slot : await(true);
+  }
+
+  /** Consumer: returns the oldest slot handed over, once there is one. */
+  int awaitTake() {
+    int slot = take();
+    return slot >= 0 ? slot : await(false);
+  }
+
+  @SuppressWarnings("ThreadPriorityCheck") // the other thread may be waiting for this processor
+  private int await(boolean producer) {
+    long startNs = System.nanoTime();
+    for (int spins = 0; ; spins++) {
+      int slot = producer ? claim() : take();
+      if (slot >= 0) {
+        return slot;
+      }
+      if (spins < SPINS_BEFORE_YIELD) {
+        Thread.onSpinWait();
+      } else {
+        Thread.yield();
+        if (System.nanoTime() - startNs > PATIENCE_NS) {
+          throw new IllegalStateException("the other thread has made no progress for 10 s");
+        }
+      }
+    }
   }
 }
