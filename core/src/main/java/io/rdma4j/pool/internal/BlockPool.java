@@ -163,23 +163,30 @@ public final class BlockPool {
    * @throws IllegalStateException for a handle not on lease, which is counted and changes nothing
    */
   public void release(long handle, @Nullable Magazine last) {
-    if (last == null || !last.isOwnedBy(Thread.currentThread()) || !last.give(handle)) {
-      releaseSlow(handle);
+    if (last == null || !last.isOwnedBy(Thread.currentThread())) {
+      releaseSlow(handle, null);
+    } else if (!last.give(handle)) {
+      releaseSlow(handle, last);
     }
   }
 
-  /** Ends a lease that the magazine does not; as {@link #release}. */
-  public void releaseSlow(long handle) {
-    Slab slab = table.find(BlockHandle.block(handle));
+  /**
+   * Ends a lease that a magazine did not; as {@link #release}.
+   *
+   * @param mine a magazine of the calling thread, null when it is not known or has none
+   */
+  public void releaseSlow(long handle, @Nullable Magazine mine) {
+    int block = BlockHandle.block(handle);
+    Slab slab = table.find(block);
     if (slab == null) {
       throw refuse(handle);
     }
-    Magazine own = caches.own(slab.sizeClass());
-    if (own != null && giveSlow(own, handle)) {
-      return;
+    int sizeClass = slab.sizeClass();
+    Magazine own = mine != null ? mine.cache().magazine(sizeClass) : caches.own(sizeClass);
+    if (own == null || !own.isHolderOf(states.get(block)) || !giveSlow(own, handle)) {
+      endLease(handle, own);
+      putBack(slab, block, own);
     }
-    endLease(handle, own);
-    putBack(slab, BlockHandle.block(handle), own);
   }
 
   /** Releases as the owner of an exclusive lease; false when this thread is not. */
