@@ -83,8 +83,9 @@ public final class TokenQueueStress {
     @Actor
     public void sender() {
       for (int i = 0; i < TOKENS; i++) {
-        tail = i + 1;
-        slots[i] = i + 1;
+        int token = i + 1;
+        tail = token;
+        slots[i] = token;
       }
     }
 

@@ -8,7 +8,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.openjdk.jcstress.JCStress;
@@ -66,28 +68,28 @@ public final class Stress {
 
   private boolean run(String filter) throws Exception {
     Pattern pattern = Pattern.compile(filter);
-    List<String> left =
-        TestList.tests().stream().filter(name -> pattern.matcher(name).find()).sorted().toList();
-    if (left.isEmpty()) {
+    TestList.tests().stream()
+        .filter(name -> pattern.matcher(name).find())
+        .forEach(name -> verdicts.put(name, new Verdict(name)));
+    if (verdicts.isEmpty()) {
       throw new IllegalArgumentException("no stress case has a name with " + filter);
     }
-    for (String name : left) {
-      verdicts.put(name, new Verdict(name));
-    }
-    for (int round = 0; round < MOST_ROUNDS && !left.isEmpty(); round++) {
-      runRound(left, round);
-      left = left.stream().filter(name -> !verdicts.get(name).isSettled()).toList();
+    for (int round = 0; round < MOST_ROUNDS; round++) {
+      List<String> left = namesOf(verdict -> !verdict.isSettled());
+      if (!left.isEmpty()) {
+        runRound(left, round);
+      }
     }
     verdicts.values().forEach(verdict -> System.out.print(verdict.describe()));
-    List<String> failed =
-        verdicts.values().stream()
-            .filter(verdict -> !verdict.isPassed())
-            .map(Verdict::name)
-            .toList();
+    List<String> failed = namesOf(verdict -> !verdict.isPassed());
     System.out.printf(
-        "stress: %d cases, %d failed %s; jcstress: %s%n",
+        "stress: %d cases, %d failed %s; reports are in %s%n",
         verdicts.size(), failed.size(), failed, directory);
     return failed.isEmpty();
+  }
+
+  private List<String> namesOf(Predicate<Verdict> condition) {
+    return verdicts.values().stream().filter(condition).map(Verdict::name).toList();
   }
 
   private void runRound(List<String> names, int round) throws Exception {
@@ -106,7 +108,7 @@ public final class Stress {
       System.setOut(console);
     }
     for (TestResult result : results(options)) {
-      verdicts.get(result.getName()).add(result);
+      Objects.requireNonNull(verdicts.get(result.getName())).add(result);
     }
   }
 

@@ -62,7 +62,8 @@ final class Blocks {
   }
 
   static SizeClassPool newPool() {
-    return new SizeClassPool(0, BLOCK_BYTES, false, PER_SAMPLE, SLABS, NumaPolicy.unknown(), WORKERS);
+    return new SizeClassPool(
+        0, BLOCK_BYTES, false, PER_SAMPLE, SLABS, NumaPolicy.unknown(), WORKERS);
   }
 
   /** Returns the number of the sample's block at that place. */
@@ -92,7 +93,7 @@ final class Blocks {
 
     void addBlock(int block) {
       if (block != BlockLinks.NONE) {
-        int bit = 1 << block - first;
+        int bit = 1 << (block - first);
         twice |= (seen & bit) != 0;
         seen |= bit;
       }

@@ -71,7 +71,7 @@ public final class MagazineStress {
 
     /** Opened again once, the magazine has room; revoked once more, the lease is left. */
     private boolean give(long handle) {
-      return magazine.give(handle) || magazine.reopen() && magazine.give(handle);
+      return magazine.give(handle) || (magazine.reopen() && magazine.give(handle));
     }
 
     @Actor

@@ -4,6 +4,7 @@ import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.os.SystemRoot;
 import io.rdma4j.pool.HugePages;
 import io.rdma4j.pool.PoolConfig;
+import io.rdma4j.pool.PoolProgress;
 import java.util.List;
 import java.util.Objects;
 
@@ -47,7 +48,12 @@ final class StressPools {
             .backgroundThread(false)
             .build();
     return new BlockPool(
-        config, new SizeClasses(config.blockSizes()), List.of(), SystemRoot.host(), clock);
+        config,
+        new SizeClasses(config.blockSizes()),
+        List.of(),
+        SystemRoot.host(),
+        clock,
+        PoolProgress.NONE);
   }
 
   /** Returns the calling platform thread's magazine. */
