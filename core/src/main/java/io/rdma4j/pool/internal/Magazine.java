@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * opens the cache again.
  */
 public final class Magazine extends BlockCache {
-  /** No state looks like this, so nothing is released with plain stores. */
+  /** No state looks like this; as what is held, it lets nothing be released with plain stores. */
   static final long SHARED = -1;
 
   private static final int[] EMPTY = {};
@@ -90,7 +90,8 @@ public final class Magazine extends BlockCache {
       return BlockHandle.NONE;
     }
     int block = stack[top];
-    long leased = 0;
+    // Stays when already the look failed: a free block's state may be any other value, 0 too.
+    long leased = SHARED;
     try {
       MemorySegment view = this.view;
       leased = BlockState.leased(view.get(WORD, (long) block << SHIFT));

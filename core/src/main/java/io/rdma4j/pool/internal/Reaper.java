@@ -144,9 +144,8 @@ final class Reaper {
       if (nowNs - slab.heat().suspendedAtNs() < patience.intervals * config.cleanupIntervalNs()) {
         return;
       }
-      if (pool.retire(slab)) {
+      if (slabs.retire(pool, slab)) {
         patience.removed(nowNs);
-        slabs.remove(slab);
       }
     }
   }

@@ -36,6 +36,9 @@ final class Slabs {
   /** Slabs out of the pool that a device has not forgotten yet. */
   private final ConcurrentLinkedQueue<Slab> leaving = new ConcurrentLinkedQueue<>();
 
+  /** Held from the moment that a slab can not be revived until its budget is back. */
+  private final Object retirement = new Object();
+
   private final LongAdder fallbacks = new LongAdder();
   private final LongAdder adoptions = new LongAdder();
   private final LongAdder trims = new LongAdder();
@@ -86,6 +89,9 @@ final class Slabs {
     Slab slab = create(pool, config.slabBytes(), node, false);
     while (slab == null && removeOnePending(others)) {
       slab = create(pool, config.slabBytes(), node, false);
+    }
+    if (slab == null) {
+      slab = createAfterRetirement(pool, node);
     }
     if (slab == null) {
       return false;
@@ -172,6 +178,28 @@ final class Slabs {
     }
     Heat heat = new Heat(generations, clock.nanoTime());
     return new Slab(number, firstBlock, pool.sizeClass(), blockBytes, fallback, memory, heat);
+  }
+
+  /**
+   * Takes a pending slab out of its class and gives its memory back.
+   *
+   * @return false when it is wanted again
+   */
+  boolean retire(SizeClassPool pool, Slab slab) {
+    synchronized (retirement) {
+      if (!pool.retire(slab)) {
+        return false;
+      }
+      remove(slab);
+      return true;
+    }
+  }
+
+  /** Makes a slab when one that is in no class any more has given its budget back. */
+  private @Nullable Slab createAfterRetirement(SizeClassPool pool, int node) {
+    synchronized (retirement) {
+      return create(pool, config.slabBytes(), node, false);
+    }
   }
 
   /**

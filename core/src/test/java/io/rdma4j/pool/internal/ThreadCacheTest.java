@@ -175,6 +175,22 @@ class ThreadCacheTest {
     assertAllFree();
   }
 
+  /** After 2^30 leases the state of a free block of class 0 that nobody keeps is 0 again. */
+  @Test
+  void anInterruptedTakeTellsAStateOfZeroFromALease() {
+    assertTrue(slabs.grow(pool, NumaPolicy.UNKNOWN));
+    Magazine magazine = newCache().magazine(0);
+    int chain = pool.freeLists()[0].pop();
+    for (int block = chain; block != BlockLinks.NONE; block = slabs.links().next(block)) {
+      slabs.states().set(block, 0);
+    }
+    int left = magazine.fill(chain, BLOCKS);
+    assertEquals(BlockLinks.NONE, left);
+    assertTrue(pool.takeBack(magazine));
+    assertEquals(BlockHandle.NONE, magazine.take());
+    assertAllFree();
+  }
+
   private boolean releaseAsOwner(Magazine magazine, long handle, int delay) {
     for (int i = 0; i < delay * 7 % 5000; i++) {
       Thread.onSpinWait();
