@@ -2,6 +2,7 @@ package io.rdma4j.pool.internal;
 
 import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.os.SystemRoot;
+import io.rdma4j.pool.HeatTable;
 import io.rdma4j.pool.PoolConfig;
 import io.rdma4j.provider.MemoryRegistrar;
 import java.util.List;
@@ -34,6 +35,7 @@ public final class BlockPool {
   private final Maintenance maintenance;
   private final AtomicBoolean closed = new AtomicBoolean();
   private final LongAdder refusedReleases = new LongAdder();
+  private final AllocationTimes times;
 
   /**
    * Creates a pool with its initial slabs.
@@ -53,6 +55,7 @@ public final class BlockPool {
     this.slabs = new Slabs(config, sizes, registrars, root, numa, clock);
     this.table = slabs.table();
     this.states = slabs.states();
+    this.times = slabs.allocationTimes();
     this.workers = new Workers(name, config.registrationThreads());
     this.classes = new SizeClassPool[sizes.count()];
     for (int c = 0; c < classes.length; c++) {
@@ -61,7 +64,7 @@ public final class BlockPool {
     }
     this.caches = new CacheRegistry(classes, states, config.maxCached());
     this.search = new BlockSearch(config, classes, caches, slabs, numa, closed);
-    this.maintenance = new Maintenance(name, config, classes, caches, slabs, search, clock);
+    this.maintenance = new Maintenance(name, config, sizes, classes, caches, slabs, search, clock);
     addInitialSlabs();
     if (config.backgroundThread()) {
       maintenance.start();
@@ -112,16 +115,37 @@ public final class BlockPool {
    * @throws IllegalStateException when closed
    */
   public long take(int sizeClass, @Nullable Magazine magazine) {
-    long handle = magazine != null ? magazine.take() : takeFromStripe(sizeClass);
+    long handle = magazine != null ? magazine.takeSampled() : takeFromStripe(sizeClass);
     return handle == BlockHandle.NONE ? takeSlow(sizeClass, magazine) : handle;
   }
 
   /** Leases a block where the magazine has none; as {@link #take}. */
   public long takeSlow(int sizeClass, @Nullable Magazine magazine) {
-    return search.find(classes[sizeClass], magazine);
+    if (!times.areTaken()) {
+      return search.find(classes[sizeClass], magazine);
+    }
+    long startNs = System.nanoTime();
+    long handle = search.find(classes[sizeClass], magazine);
+    if (handle != BlockHandle.NONE) {
+      times.record(System.nanoTime() - startNs);
+    }
+    return handle;
   }
 
   private long takeFromStripe(int sizeClass) {
+    // A glance: threads that see the same word are all timed, a few samples too many.
+    if (!AllocationTimes.isAtSample(caches.stripe(sizeClass).word(), times.sampleMask())) {
+      return takeFromAnyStripe(sizeClass);
+    }
+    long startNs = System.nanoTime();
+    long handle = takeFromAnyStripe(sizeClass);
+    if (handle != BlockHandle.NONE) {
+      times.recordSample(System.nanoTime() - startNs, 1);
+    }
+    return handle;
+  }
+
+  private long takeFromAnyStripe(int sizeClass) {
     StripeCache stripe = caches.holdStripe(sizeClass);
     try {
       return stripe.take();
@@ -272,6 +296,11 @@ public final class BlockPool {
   /** Returns the slabs whose memory has not been given back. */
   public long mappedSlabs() {
     return slabs.mappedSlabs();
+  }
+
+  /** Returns how warm each slab is; none once the pool is closed. */
+  public HeatTable heat() {
+    return maintenance.heat();
   }
 
   /** Returns what the pool holds and has done. */

@@ -35,9 +35,8 @@ final class Slabs {
   /** Slabs out of the pool that a device has not forgotten yet. */
   private final ConcurrentLinkedQueue<Slab> leaving = new ConcurrentLinkedQueue<>();
 
-  private final LongAdder fallbacks = new LongAdder();
   private final LongAdder adoptions = new LongAdder();
-  private final LongAdder trims = new LongAdder();
+  private final AllocationTimes allocationTimes;
 
   Slabs(
       PoolConfig config,
@@ -56,6 +55,7 @@ final class Slabs {
     this.links = new BlockLinks(table.indexBits());
     this.states = new BlockStates(table.mostBlocks());
     this.factory = new SlabFactory(config, registrars, root);
+    this.allocationTimes = new AllocationTimes(config.sampleEvery());
   }
 
   SlabTable table() {
@@ -72,6 +72,19 @@ final class Slabs {
 
   SlabFactory factory() {
     return factory;
+  }
+
+  NumaPolicy numa() {
+    return numa;
+  }
+
+  AllocationTimes allocationTimes() {
+    return allocationTimes;
+  }
+
+  /** Returns the slabs that have left their class and that a device has not forgotten yet. */
+  Iterable<Slab> leaving() {
+    return leaving;
   }
 
   /**
@@ -123,7 +136,6 @@ final class Slabs {
     if (slab == null) {
       return BlockHandle.NONE;
     }
-    fallbacks.increment();
     return pool.addLeased(slab);
   }
 
@@ -180,7 +192,6 @@ final class Slabs {
    */
   void remove(Slab slab) {
     if (table.remove(slab)) {
-      trims.increment();
       leaving.add(slab);
       retryLeaving();
     }
@@ -300,13 +311,5 @@ final class Slabs {
 
   long adoptions() {
     return adoptions.sum();
-  }
-
-  long fallbacks() {
-    return fallbacks.sum();
-  }
-
-  long trims() {
-    return trims.sum();
   }
 }
