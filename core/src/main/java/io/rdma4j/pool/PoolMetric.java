@@ -88,9 +88,9 @@ final class PoolMetric {
 
   static final MetricDescriptor MAX_BYTES = gauge("rdma4j_pool_max_bytes", "The byte budget.");
 
-  static final MetricDescriptor PINNED_BYTES =
+  static final MetricDescriptor BUDGETED_BYTES =
       gauge(
-          "rdma4j_pool_pinned_bytes",
+          "rdma4j_pool_budgeted_bytes",
           "Bytes of the budget taken: whole slabs, those being registered and those leaving"
               + " included.");
 
@@ -163,6 +163,11 @@ final class PoolMetric {
           "rdma4j_pool_refused_releases_total",
           "Releases of what was not on lease: double, stale or another pool's.");
 
+  static final MetricDescriptor QUARANTINED_BLOCKS =
+      gauge(
+          "rdma4j_pool_quarantined_blocks",
+          "Blocks in use that nobody may touch before their peer can not reach them any more.");
+
   static final MetricDescriptor THREAD_CACHES =
       gauge("rdma4j_pool_thread_caches", "Caches of live threads.");
 
@@ -182,7 +187,7 @@ final class PoolMetric {
           BYTES,
           LEAVING_BYTES,
           MAX_BYTES,
-          PINNED_BYTES,
+          BUDGETED_BYTES,
           SLABS,
           REGISTER_SECONDS,
           DEREGISTER_SECONDS,
@@ -198,6 +203,7 @@ final class PoolMetric {
           EXHAUSTED,
           WAITERS,
           REFUSED_RELEASES,
+          QUARANTINED_BLOCKS,
           THREAD_CACHES);
 
   private PoolMetric() {}

@@ -19,6 +19,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class PoolMetrics implements MetricSource {
   private static final String POOL = "pool";
+
+  /** Before the block size of the class that is kept apart for receives. */
+  private static final String RECEIVE = "receive_";
+
   private static final String UNKNOWN_NODE = "unknown";
 
   private final RegisteredBufferPool pool;
@@ -28,7 +32,7 @@ final class PoolMetrics implements MetricSource {
   private final Map<MetricDescriptor, MetricDescriptor> stated = new LinkedHashMap<>();
 
   /** By class, so that a glance at moving blocks never shows fewer releases than the one before. */
-  private final Map<Integer, Long> releases = new HashMap<>();
+  private final Map<String, Long> releases = new HashMap<>();
 
   /**
    * Creates the source.
@@ -61,10 +65,10 @@ final class PoolMetrics implements MetricSource {
     PoolStatistics now = pool.statistics();
     collectPool(now, out);
     for (PoolStatistics.SizeClass sizeClass : now.classes()) {
-      String blockBytes = Integer.toString(sizeClass.blockBytes());
-      collectClass(sizeClass, blockBytes, out);
+      String name = (sizeClass.reserve() ? RECEIVE : "") + sizeClass.blockBytes();
+      collectClass(sizeClass, name, out);
       for (PoolStatistics.Node node : sizeClass.nodes()) {
-        collectNode(node, sizeClass.blockBytes(), out);
+        collectNode(node, sizeClass.blockBytes(), name, out);
       }
     }
   }
@@ -78,7 +82,7 @@ final class PoolMetrics implements MetricSource {
     sink.add(PoolMetric.ADOPTIONS, now.adoptions());
     sink.add(PoolMetric.FRAGMENTATION_RATIO, now.fragmentation());
     sink.add(PoolMetric.MAX_BYTES, now.maxBytes());
-    sink.add(PoolMetric.PINNED_BYTES, now.pinnedBytes());
+    sink.add(PoolMetric.BUDGETED_BYTES, now.budgetedBytes());
     sink.add(PoolMetric.REGISTER_SECONDS, now.registrationTimes());
     sink.add(PoolMetric.DEREGISTER_SECONDS, now.deregistrationTimes());
     sink.add(PoolMetric.REGISTRATIONS, now.registrations());
@@ -86,6 +90,7 @@ final class PoolMetrics implements MetricSource {
     sink.add(PoolMetric.REGISTRATION_FAILURES, now.registrationFailures());
     sink.add(PoolMetric.DEREGISTRATION_FAILURES, now.deregistrationFailures());
     sink.add(PoolMetric.REFUSED_RELEASES, now.refusedReleases());
+    sink.add(PoolMetric.QUARANTINED_BLOCKS, now.quarantinedBlocks());
     sink.add(PoolMetric.THREAD_CACHES, now.threadCaches());
   }
 
@@ -93,10 +98,7 @@ final class PoolMetrics implements MetricSource {
     sink.add(PoolMetric.ALLOCATIONS, now.threadCacheHits(), sizeClass, "thread_cache");
     sink.add(PoolMetric.ALLOCATIONS, now.sharedHits(), sizeClass, "shared");
     sink.add(PoolMetric.ALLOCATIONS, now.fallbacks(), sizeClass, "fallback");
-    sink.add(
-        PoolMetric.RELEASES,
-        releases.merge(now.blockBytes(), now.releases(), Math::max),
-        sizeClass);
+    sink.add(PoolMetric.RELEASES, releases.merge(sizeClass, now.releases(), Math::max), sizeClass);
     sink.add(PoolMetric.SLABS, now.slabs(), sizeClass);
     sink.add(PoolMetric.GROWTHS, now.growths(), sizeClass);
     sink.add(PoolMetric.TRIMS, now.trims(), sizeClass);
@@ -107,8 +109,8 @@ final class PoolMetrics implements MetricSource {
     sink.add(PoolMetric.WAITERS, now.waiters(), sizeClass);
   }
 
-  private static void collectNode(PoolStatistics.Node now, long blockBytes, Sink sink) {
-    String sizeClass = Long.toString(blockBytes);
+  private static void collectNode(
+      PoolStatistics.Node now, long blockBytes, String sizeClass, Sink sink) {
     String node =
         now.node() == PoolStatistics.Node.UNKNOWN ? UNKNOWN_NODE : Integer.toString(now.node());
     sink.add(PoolMetric.REGISTERED_BYTES, now.registeredBlocks() * blockBytes, sizeClass, node);

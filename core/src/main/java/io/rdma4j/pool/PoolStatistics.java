@@ -18,13 +18,14 @@ import java.util.function.ToLongFunction;
  * <p>In between they are each correct but taken one after the other. Immutable.
  *
  * @param maxBytes the byte budget
- * @param pinnedBytes bytes of the budget that are taken: all slabs, those being registered, those
+ * @param budgetedBytes bytes of the budget that are taken: all slabs, those being registered, those
  *     that a device has not forgotten yet, and the ends of slabs that no block fits into
- * @param classes one entry per block size, ascending
+ * @param classes one entry per block size, ascending; then the receive reserve, if there is one
  * @param registrationFailures registrations that a device refused
  * @param deregistrationFailures attempts to deregister that a device refused; it is asked again
  * @param adoptions blocks registered for one request that serve everybody now
  * @param refusedReleases double, stale and foreign releases, each of which also failed loudly
+ * @param quarantinedBlocks blocks in use that nobody may touch, see {@link Quarantine}
  * @param threadCaches caches of live threads
  * @param allocationTimes how long allocations took. Those that a thread's cache serves to a lease
  *     are timed one in {@link PoolConfig#sampleEvery} and count as many times, those that a {@link
@@ -36,12 +37,13 @@ import java.util.function.ToLongFunction;
  */
 public record PoolStatistics(
     long maxBytes,
-    long pinnedBytes,
+    long budgetedBytes,
     List<SizeClass> classes,
     long registrationFailures,
     long deregistrationFailures,
     long adoptions,
     long refusedReleases,
+    long quarantinedBlocks,
     int threadCaches,
     Distribution allocationTimes,
     Distribution registrationTimes,
@@ -56,6 +58,7 @@ public record PoolStatistics(
    * One block size. All block counts are of blocks of {@code blockBytes}.
    *
    * @param blockBytes size of a block
+   * @param reserve whether the blocks are kept apart for receives
    * @param slabs slabs registered now
    * @param registeredBlocks blocks in them
    * @param usedBlocks blocks on lease, or held by handle
@@ -78,6 +81,7 @@ public record PoolStatistics(
    */
   public record SizeClass(
       int blockBytes,
+      boolean reserve,
       int slabs,
       long registeredBlocks,
       long usedBlocks,
@@ -151,6 +155,11 @@ public record PoolStatistics(
   /** Returns the free bytes of pending slabs. */
   public long pendingBytes() {
     return bytes(SizeClass::pendingBlocks);
+  }
+
+  /** Returns the bytes out of the classes that a device has not forgotten yet. */
+  public long leavingBytes() {
+    return sum(c -> c.nodes.stream().mapToLong(Node::leavingBytes).sum());
   }
 
   private long bytes(ToLongFunction<SizeClass> blocks) {

@@ -4,6 +4,7 @@ import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.os.SystemRoot;
 import io.rdma4j.pool.HeatTable;
 import io.rdma4j.pool.PoolConfig;
+import io.rdma4j.pool.PoolProgress;
 import io.rdma4j.provider.MemoryRegistrar;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -24,17 +25,18 @@ public final class BlockPool {
   private static final AtomicInteger POOLS = new AtomicInteger();
 
   private final PoolConfig config;
-  private final SizeClasses sizes;
   private final Slabs slabs;
   private final SlabTable table;
   private final BlockStates states;
   private final Workers workers;
   private final SizeClassPool[] classes;
+  private final @Nullable SizeClassPool reserve;
   private final CacheRegistry caches;
   private final BlockSearch search;
   private final Maintenance maintenance;
   private final AtomicBoolean closed = new AtomicBoolean();
   private final LongAdder refusedReleases = new LongAdder();
+  private final LongAdder quarantined = new LongAdder();
   private final AllocationTimes times;
 
   /**
@@ -47,25 +49,22 @@ public final class BlockPool {
       SizeClasses sizes,
       List<MemoryRegistrar> registrars,
       SystemRoot root,
-      NanoClock clock) {
+      NanoClock clock,
+      PoolProgress progress) {
     String name = "rdma4j-pool-" + POOLS.incrementAndGet();
     this.config = config;
-    this.sizes = sizes;
     NumaPolicy numa = numaPolicy(config, registrars, root);
     this.slabs = new Slabs(config, sizes, registrars, root, numa, clock);
     this.table = slabs.table();
     this.states = slabs.states();
     this.times = slabs.allocationTimes();
     this.workers = new Workers(name, config.registrationThreads());
-    this.classes = new SizeClassPool[sizes.count()];
-    for (int c = 0; c < classes.length; c++) {
-      classes[c] =
-          new SizeClassPool(c, sizes.blockBytes(c), config.maxCached(), slabs, numa, workers);
-    }
+    this.classes = classes(config, sizes, numa);
+    this.reserve = config.receiveReserveBlocks() > 0 ? classes[sizes.count()] : null;
     this.caches = new CacheRegistry(classes, states, config.maxCached());
     this.search = new BlockSearch(config, classes, caches, slabs, numa, closed);
-    this.maintenance = new Maintenance(name, config, sizes, classes, caches, slabs, search, clock);
-    addInitialSlabs();
+    this.maintenance = new Maintenance(name, config, classes, caches, slabs, search, clock);
+    addInitialSlabs(progress);
     if (config.backgroundThread()) {
       maintenance.start();
     }
@@ -78,13 +77,21 @@ public final class BlockPool {
         : NumaPolicy.unknown();
   }
 
-  private void addInitialSlabs() {
+  /** One class for each block size, then the receive reserve. */
+  private SizeClassPool[] classes(PoolConfig config, SizeClasses sizes, NumaPolicy numa) {
+    boolean reserve = config.receiveReserveBlocks() > 0;
+    SizeClassPool[] all = new SizeClassPool[sizes.count() + (reserve ? 1 : 0)];
+    for (int c = 0; c < all.length; c++) {
+      boolean last = c == sizes.count();
+      int blockBytes = last ? config.receiveBlockSize() : sizes.blockBytes(c);
+      all[c] = new SizeClassPool(c, blockBytes, last, config.maxCached(), slabs, numa, workers);
+    }
+    return all;
+  }
+
+  private void addInitialSlabs(PoolProgress progress) {
     try {
-      int sizeClass = 0;
-      for (long bytes = 0; bytes < config.initialBytes(); bytes += config.slabBytes()) {
-        slabs.grow(classes[sizeClass], NumaPolicy.UNKNOWN);
-        sizeClass = (sizeClass + 1) % sizes.count();
-      }
+      new FirstSlabs(config, classes, slabs, workers, progress).add();
     } catch (RuntimeException | Error e) {
       try {
         close();
@@ -121,15 +128,42 @@ public final class BlockPool {
 
   /** Leases a block where the magazine has none; as {@link #take}. */
   public long takeSlow(int sizeClass, @Nullable Magazine magazine) {
-    if (!times.areTaken()) {
-      return search.find(classes[sizeClass], magazine);
-    }
-    long startNs = System.nanoTime();
-    long handle = search.find(classes[sizeClass], magazine);
-    if (handle != BlockHandle.NONE) {
+    long startNs = startNs();
+    return noted(startNs, search.find(classes[sizeClass], magazine));
+  }
+
+  private long startNs() {
+    return times.areTaken() ? System.nanoTime() : 0;
+  }
+
+  private long noted(long startNs, long handle) {
+    if (times.areTaken() && handle != BlockHandle.NONE) {
       times.record(System.nanoTime() - startNs);
     }
     return handle;
+  }
+
+  /** Returns the class number of the blocks kept apart for receives, -1 when there are none. */
+  public int reserveClass() {
+    return reserve == null ? -1 : reserve.sizeClass();
+  }
+
+  /**
+   * Leases a block of {@link #reserveClass}.
+   *
+   * @param magazine from {@link #own} for that class
+   * @return its handle, {@link BlockHandle#NONE} when all are in use
+   */
+  public long takeReserved(@Nullable Magazine magazine) {
+    if (reserve == null) {
+      return BlockHandle.NONE;
+    }
+    long handle = magazine != null ? magazine.takeSampled() : takeFromStripe(reserve.sizeClass());
+    if (handle != BlockHandle.NONE) {
+      return handle;
+    }
+    long startNs = startNs();
+    return noted(startNs, search.findReserved(reserve, magazine));
   }
 
   private long takeFromStripe(int sizeClass) {
@@ -240,7 +274,7 @@ public final class BlockPool {
 
   /** The lease has ended before this look: either the closing thread sees that, or this one. */
   private void unmapIfLast(Slab slab) {
-    if (slab.state() == Slab.State.GONE && slab.leasedBlocks(states) == 0) {
+    if (slab.isForgotten() && slab.leasedBlocks(states) == 0) {
       slab.unmap();
     }
   }
@@ -283,6 +317,11 @@ public final class BlockPool {
                 .formatted(handle));
   }
 
+  /** Counts blocks that go into quarantine, or come out of it. */
+  public void countQuarantined(int blocks) {
+    quarantined.add(blocks);
+  }
+
   /** Does what the background thread does now and then; returns the threads that had ended. */
   public int maintain() {
     return maintenance.run();
@@ -305,7 +344,8 @@ public final class BlockPool {
 
   /** Returns what the pool holds and has done. */
   public Census census() {
-    return new Census(config, sizes, classes, caches, slabs, refusedReleases.sum(), closed.get());
+    return new Census(
+        config, classes, caches, slabs, refusedReleases.sum(), quarantined.sum(), closed.get());
   }
 
   /** Gives everything back; see {@link io.rdma4j.pool.RegisteredBufferPool#close}. */
@@ -313,8 +353,9 @@ public final class BlockPool {
     if (closed.compareAndSet(false, true)) {
       maintenance.close();
       workers.close();
+      slabs.awaitReleases(config.closeTimeoutNs());
       caches.shut();
-      slabs.close();
     }
+    slabs.close();
   }
 }

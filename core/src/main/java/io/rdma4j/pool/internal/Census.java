@@ -8,29 +8,29 @@ import java.util.List;
 /** Counts what a pool holds and has done, at the moment it is asked. */
 public final class Census {
   private final PoolConfig config;
-  private final SizeClasses sizes;
   private final SizeClassPool[] classes;
   private final CacheRegistry caches;
   private final Slabs slabs;
   private final NumaPolicy numa;
   private final long refusedReleases;
+  private final long quarantinedBlocks;
   private final boolean closed;
 
   Census(
       PoolConfig config,
-      SizeClasses sizes,
       SizeClassPool[] classes,
       CacheRegistry caches,
       Slabs slabs,
       long refusedReleases,
+      long quarantinedBlocks,
       boolean closed) {
     this.config = config;
-    this.sizes = sizes;
     this.classes = classes;
     this.caches = caches;
     this.slabs = slabs;
     this.numa = slabs.numa();
     this.refusedReleases = refusedReleases;
+    this.quarantinedBlocks = quarantinedBlocks;
     this.closed = closed;
   }
 
@@ -49,6 +49,7 @@ public final class Census {
         slabs.factory().deregistrationFailures(),
         slabs.adoptions(),
         refusedReleases,
+        quarantinedBlocks,
         caches.count(),
         slabs.allocationTimes().snapshot(),
         slabs.factory().registrationTimes(),
@@ -67,7 +68,8 @@ public final class Census {
     long free = closed ? 0 : pool.freeBlocks();
     long pending = closed ? 0 : pool.pendingBlocks();
     return new PoolStatistics.SizeClass(
-        sizes.blockBytes(pool.sizeClass()),
+        pool.blockBytes(),
+        pool.isReserve(),
         slabsOf(pool),
         registered,
         used,
@@ -93,10 +95,14 @@ public final class Census {
   private int slabsOf(SizeClassPool pool) {
     int count = 0;
     for (Slab slab : slabs.table().all()) {
-      boolean counts = slab.sizeClass() == pool.sizeClass() && slab.state() != Slab.State.GONE;
+      boolean counts = slab.sizeClass() == pool.sizeClass() && isIn(slab);
       count += counts ? 1 : 0;
     }
     return count;
+  }
+
+  private static boolean isIn(Slab slab) {
+    return slab.state() != Slab.State.GONE && !slab.isForgotten();
   }
 
   private PoolStatistics.Node onlyNode(
@@ -118,7 +124,7 @@ public final class Census {
         }
         // Slabs of a closed pool have leases, too.
         used += slab.leasedBlocks(slabs.states());
-        if (slab.state() != Slab.State.GONE) {
+        if (isIn(slab)) {
           registered += slab.blocks();
           pending += slab.state() == Slab.State.PENDING ? slab.blocks() : 0;
         }

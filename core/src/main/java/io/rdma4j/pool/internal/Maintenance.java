@@ -37,7 +37,6 @@ final class Maintenance implements AutoCloseable {
   Maintenance(
       String name,
       PoolConfig config,
-      SizeClasses sizes,
       SizeClassPool[] classes,
       CacheRegistry caches,
       Slabs slabs,
@@ -48,7 +47,7 @@ final class Maintenance implements AutoCloseable {
     this.caches = caches;
     this.reaper = new Reaper(config, classes, caches, slabs);
     this.hitRates = new HitRates(config, classes, caches, search);
-    this.thermometer = new Thermometer(slabs, sizes);
+    this.thermometer = new Thermometer(slabs);
     this.periodNs =
         Math.clamp(
             Math.min(config.cleanupIntervalNs() / 4, config.hitRateWindowNs()),

@@ -70,8 +70,14 @@ final class Reaper {
 
   /** Returns the slabs of a class that may go, the coldest first. */
   private List<Slab> suspendable(SizeClassPool pool, long nowNs) {
+    if (pool.isReserve()) {
+      return List.of();
+    }
     long spareBytes =
-        slabs.factory().budgetedBytes() - slabs.leavingBytes() - slabs.pendingBytes(classes);
+        slabs.factory().budgetedBytes()
+            - slabs.leavingBytes()
+            - slabs.pendingBytes(classes)
+            - reservedBytes();
     List<Slab> idle = new ArrayList<>();
     for (Slab slab : slabs.table().all()) {
       if (slab.sizeClass() == pool.sizeClass()
@@ -90,6 +96,14 @@ final class Reaper {
       }
     }
     return chosen;
+  }
+
+  /** Returns the bytes of the receive reserve, which is not part of the minimum. */
+  private long reservedBytes() {
+    return Arrays.stream(classes)
+        .filter(SizeClassPool::isReserve)
+        .mapToLong(pool -> pool.registeredBlocks() * pool.blockBytes())
+        .sum();
   }
 
   private void sort(SizeClassPool pool, List<Slab> leaving, long nowNs) {
@@ -119,6 +133,7 @@ final class Reaper {
       slab.heat().prefer(preferred);
       wanted -= slab.blocks();
     }
+    pool.sorting(wanted <= 0);
     return changed;
   }
 
@@ -150,10 +165,10 @@ final class Reaper {
       if (grown) {
         lastGrowthNs = nowNs;
       }
-      if (grown && hasRemoved && nowNs - lastRemovalNs < 2 * intervals * intervalNs) {
+      if (grown && hasRemoved && nowNs - lastRemovalNs < 2L * intervals * intervalNs) {
         intervals = Math.min(MOST_PATIENCE, 2 * intervals);
         hasRemoved = false;
-      } else if (nowNs - lastGrowthNs > 2 * MOST_PATIENCE * intervalNs) {
+      } else if (nowNs - lastGrowthNs > 2L * MOST_PATIENCE * intervalNs) {
         intervals = 1;
       }
     }

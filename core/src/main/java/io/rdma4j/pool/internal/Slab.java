@@ -41,6 +41,7 @@ public final class Slab {
   private final AtomicReference<State> state = new AtomicReference<>(State.ACTIVE);
   private final Heat heat;
   private volatile boolean adopted;
+  private volatile boolean forgotten;
 
   /**
    * Carves registered memory, which belongs to the slab from here on.
@@ -105,6 +106,11 @@ public final class Slab {
     return first;
   }
 
+  /** Returns the size of a block. */
+  int blockBytes() {
+    return (int) segments[0].byteSize();
+  }
+
   /** Returns the number of blocks. */
   int blocks() {
     return segments.length;
@@ -144,8 +150,13 @@ public final class Slab {
   }
 
   /** Notes that no device can reach the memory any more. */
-  void retire() {
-    state.set(State.GONE);
+  void markForgotten() {
+    forgotten = true;
+  }
+
+  /** Returns true once no device can reach the memory any more. */
+  boolean isForgotten() {
+    return forgotten;
   }
 
   Heat heat() {

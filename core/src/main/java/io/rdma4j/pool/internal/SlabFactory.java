@@ -26,6 +26,7 @@ final class SlabFactory {
   private final List<MemoryRegistrar> registrars;
   private final SystemRoot root;
   private final AtomicLong budgetedBytes = new AtomicLong();
+  private final AtomicLong pinnedBytes = new AtomicLong();
   private final LatencyHistogram registrationTimes = new LatencyHistogram();
   private final LatencyHistogram deregistrationTimes = new LatencyHistogram();
   private final LongAdder registrationFailures = new LongAdder();
@@ -77,6 +78,7 @@ final class SlabFactory {
         throw e;
       }
     }
+    pinnedBytes.getAndAdd(mapping.lengthBytes());
     return RegisteredMemory.of(mapping, done, node);
   }
 
@@ -141,18 +143,19 @@ final class SlabFactory {
     if (failure != null) {
       throw failure;
     }
+    if (forgotten && memory.isWhole(registrars.size())) {
+      pinnedBytes.getAndAdd(-memory.mapping().lengthBytes());
+    }
     return forgotten;
   }
 
   private PoolGrowthException refused(
       MemoryRegistrar registrar, long askedBytes, RuntimeException refusal) {
-    // These bytes are in the budget already but not pinned.
-    long pinnedBytes = budgetedBytes.get() - askedBytes;
     Limits limits = Limits.lockedMemory(root).orElse(null);
     return new PoolGrowthException(
         registrar.name(),
         askedBytes,
-        pinnedBytes,
+        pinnedBytes.get(),
         limits == null ? OptionalLong.empty() : OptionalLong.of(limits.softBytes()),
         limits == null ? "unknown" : limits.describe(),
         refusal);
@@ -188,6 +191,11 @@ final class SlabFactory {
    */
   record RegisteredMemory(
       Mapping mapping, List<Registration> registrations, boolean[] forgotten, int node) {
+    /** Returns false for memory that was refused by one of the devices. */
+    boolean isWhole(int devices) {
+      return registrations.size() == devices;
+    }
+
     static RegisteredMemory of(Mapping mapping, List<Registration> registrations, int node) {
       return new RegisteredMemory(mapping, registrations, new boolean[registrations.size()], node);
     }

@@ -16,11 +16,9 @@ final class Thermometer {
           .thenComparing(Row::id);
 
   private final Slabs slabs;
-  private final SizeClasses sizes;
 
-  Thermometer(Slabs slabs, SizeClasses sizes) {
+  Thermometer(Slabs slabs) {
     this.slabs = slabs;
-    this.sizes = sizes;
   }
 
   /**
@@ -32,7 +30,7 @@ final class Thermometer {
   HeatTable read(long nowNs, long nowEpochMillis) {
     List<Row> rows = new ArrayList<>();
     for (Slab slab : slabs.table().all()) {
-      if (slab.state() != Slab.State.GONE) {
+      if (slab.state() != Slab.State.GONE && !slab.isForgotten()) {
         slab.heat().look(slab, slabs.states(), nowNs);
         HeatTable.State state =
             slab.state() == Slab.State.PENDING ? HeatTable.State.PENDING : HeatTable.State.ACTIVE;
@@ -50,7 +48,7 @@ final class Thermometer {
     long ageNs = Math.max(0, nowNs - slab.heat().lastUseNs());
     return new Row(
         "0x" + Long.toHexString(slab.address()),
-        sizes.blockBytes(slab.sizeClass()),
+        slab.blockBytes(),
         slab.node(),
         nowEpochMillis - TimeUnit.NANOSECONDS.toMillis(ageNs),
         ageNs / 1e9,
