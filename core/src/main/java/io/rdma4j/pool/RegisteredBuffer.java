@@ -32,17 +32,17 @@ public final class RegisteredBuffer implements AutoCloseable {
     this.pool = pool;
   }
 
-  void fill(long handle, int lengthBytes, @Nullable Magazine magazine) {
-    // Mostly the same as before, and storing a reference costs more than looking at it.
-    if (this.magazine != magazine) {
-      this.magazine = magazine;
-    }
+  void fill(long handle, int lengthBytes) {
     this.handle = handle;
     this.lengthBytes = lengthBytes;
   }
 
   @Nullable Magazine magazine() {
     return magazine;
+  }
+
+  void magazine(@Nullable Magazine magazine) {
+    this.magazine = magazine;
   }
 
   /** Returns the slab when the lease is in force. */

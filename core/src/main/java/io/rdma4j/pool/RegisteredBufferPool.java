@@ -8,6 +8,7 @@ import io.rdma4j.pool.internal.Magazine;
 import io.rdma4j.pool.internal.SizeClasses;
 import io.rdma4j.pool.internal.Slab;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.status.MetricSource;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -119,12 +120,26 @@ public final class RegisteredBufferPool implements AutoCloseable {
   public boolean tryAllocate(int lengthBytes, RegisteredBuffer lease) {
     checkEmpty(lease);
     int sizeClass = sizes.classOf(lengthBytes);
+    Magazine magazine = lease.magazine();
+    if (magazine != null && magazine.serves(Thread.currentThread(), sizeClass)) {
+      long handle = magazine.takeSampled();
+      if (handle != BlockHandle.NONE) {
+        lease.fill(handle, lengthBytes);
+        return true;
+      }
+    }
+    return tryAllocateSlow(sizeClass, lengthBytes, lease);
+  }
+
+  /** Allocates where the lease's last magazine is another thread's or class's, or has no block. */
+  private boolean tryAllocateSlow(int sizeClass, int lengthBytes, RegisteredBuffer lease) {
     Magazine magazine = blocks.own(lease.magazine(), sizeClass);
     long handle = blocks.take(sizeClass, magazine);
     if (handle == BlockHandle.NONE) {
       return false;
     }
-    lease.fill(handle, lengthBytes, magazine);
+    lease.fill(handle, lengthBytes);
+    lease.magazine(magazine);
     return true;
   }
 
@@ -143,7 +158,8 @@ public final class RegisteredBufferPool implements AutoCloseable {
       Magazine magazine = blocks.own(lease.magazine(), reserve);
       long handle = blocks.takeReserved(magazine);
       if (handle != BlockHandle.NONE) {
-        lease.fill(handle, lengthBytes, magazine);
+        lease.fill(handle, lengthBytes);
+        lease.magazine(magazine);
         return true;
       }
     }
@@ -250,7 +266,7 @@ public final class RegisteredBufferPool implements AutoCloseable {
       throw new IllegalArgumentException(
           "length must be 0 to %d bytes, the block, was %d".formatted(capacity, lengthBytes));
     }
-    lease.fill(handle, lengthBytes, lease.magazine());
+    lease.fill(handle, lengthBytes);
   }
 
   void release(long handle, @Nullable Magazine magazine) {
@@ -298,6 +314,32 @@ public final class RegisteredBufferPool implements AutoCloseable {
   /** Returns what the pool holds and has done; any thread, never fails, costs no other thread. */
   public PoolStatistics statistics() {
     return blocks.census().statistics();
+  }
+
+  /**
+   * Returns how warm each slab is, looked at now; none once the pool is closed. Any thread; waits
+   * for a round of maintenance that is under way.
+   */
+  public HeatTable heat() {
+    return blocks.heat();
+  }
+
+  /**
+   * Returns the pool's metrics, for a {@link io.rdma4j.status.StatusRegistry} that has no other
+   * pool. The registration is to be closed before the pool, or reads a closed pool.
+   */
+  public MetricSource metrics() {
+    return new PoolMetrics(this, null);
+  }
+
+  /**
+   * Returns the pool's metrics with a label {@code pool} before all others, for a registry with
+   * several pools.
+   *
+   * @param poolLabel its value, different for each pool
+   */
+  public MetricSource metrics(String poolLabel) {
+    return new PoolMetrics(this, poolLabel);
   }
 
   /**

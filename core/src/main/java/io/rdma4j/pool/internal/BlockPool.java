@@ -2,6 +2,7 @@ package io.rdma4j.pool.internal;
 
 import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.os.SystemRoot;
+import io.rdma4j.pool.HeatTable;
 import io.rdma4j.pool.PoolConfig;
 import io.rdma4j.pool.PoolProgress;
 import io.rdma4j.provider.MemoryRegistrar;
@@ -36,6 +37,7 @@ public final class BlockPool {
   private final AtomicBoolean closed = new AtomicBoolean();
   private final LongAdder refusedReleases = new LongAdder();
   private final LongAdder quarantined = new LongAdder();
+  private final AllocationTimes times;
 
   /**
    * Creates a pool with its initial slabs.
@@ -55,6 +57,7 @@ public final class BlockPool {
     this.slabs = new Slabs(config, sizes, registrars, root, numa, clock);
     this.table = slabs.table();
     this.states = slabs.states();
+    this.times = slabs.allocationTimes();
     this.workers = new Workers(name, config.registrationThreads());
     this.classes = classes(config, sizes, numa);
     this.reserve = config.receiveReserveBlocks() > 0 ? classes[sizes.count()] : null;
@@ -119,13 +122,25 @@ public final class BlockPool {
    * @throws IllegalStateException when closed
    */
   public long take(int sizeClass, @Nullable Magazine magazine) {
-    long handle = magazine != null ? magazine.take() : takeFromStripe(sizeClass);
+    long handle = magazine != null ? magazine.takeSampled() : takeFromStripe(sizeClass);
     return handle == BlockHandle.NONE ? takeSlow(sizeClass, magazine) : handle;
   }
 
   /** Leases a block where the magazine has none; as {@link #take}. */
   public long takeSlow(int sizeClass, @Nullable Magazine magazine) {
-    return search.find(classes[sizeClass], magazine);
+    long startNs = startNs();
+    return noted(startNs, search.find(classes[sizeClass], magazine));
+  }
+
+  private long startNs() {
+    return times.areTaken() ? System.nanoTime() : 0;
+  }
+
+  private long noted(long startNs, long handle) {
+    if (times.areTaken() && handle != BlockHandle.NONE) {
+      times.record(System.nanoTime() - startNs);
+    }
+    return handle;
   }
 
   /** Returns the class number of the blocks kept apart for receives, -1 when there are none. */
@@ -143,11 +158,28 @@ public final class BlockPool {
     if (reserve == null) {
       return BlockHandle.NONE;
     }
-    long handle = magazine != null ? magazine.take() : takeFromStripe(reserve.sizeClass());
-    return handle == BlockHandle.NONE ? search.findReserved(reserve, magazine) : handle;
+    long handle = magazine != null ? magazine.takeSampled() : takeFromStripe(reserve.sizeClass());
+    if (handle != BlockHandle.NONE) {
+      return handle;
+    }
+    long startNs = startNs();
+    return noted(startNs, search.findReserved(reserve, magazine));
   }
 
   private long takeFromStripe(int sizeClass) {
+    // A glance: threads that see the same word are all timed, a few samples too many.
+    if (!AllocationTimes.isAtSample(caches.stripe(sizeClass).word(), times.sampleMask())) {
+      return takeFromAnyStripe(sizeClass);
+    }
+    long startNs = System.nanoTime();
+    long handle = takeFromAnyStripe(sizeClass);
+    if (handle != BlockHandle.NONE) {
+      times.recordSample(System.nanoTime() - startNs, 1);
+    }
+    return handle;
+  }
+
+  private long takeFromAnyStripe(int sizeClass) {
     StripeCache stripe = caches.holdStripe(sizeClass);
     try {
       return stripe.take();
@@ -312,6 +344,11 @@ public final class BlockPool {
     return slabs.mappedSlabs();
   }
 
+  /** Returns how warm each slab is; none once the pool is closed. */
+  public HeatTable heat() {
+    return maintenance.heat();
+  }
+
   /** Returns what the pool holds and has done. */
   public Census census() {
     return new Census(
@@ -323,8 +360,8 @@ public final class BlockPool {
     if (closed.compareAndSet(false, true)) {
       maintenance.close();
       workers.close();
-      slabs.awaitReleases(config.closeTimeoutNs());
       caches.shut();
+      slabs.awaitReleases(config.closeTimeoutNs());
     }
     slabs.close();
   }

@@ -106,6 +106,11 @@ public final class Slab {
     return first;
   }
 
+  /** Returns the size of a block. */
+  int blockBytes() {
+    return (int) segments[0].byteSize();
+  }
+
   /** Returns the number of blocks. */
   int blocks() {
     return segments.length;

@@ -8,6 +8,8 @@ import io.rdma4j.pool.PoolConfig;
 import io.rdma4j.pool.PoolGrowthException;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.MemoryRegistrar.Registration;
+import io.rdma4j.status.Distribution;
+import io.rdma4j.status.LatencyHistogram;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -25,8 +27,9 @@ final class SlabFactory {
   private final SystemRoot root;
   private final AtomicLong budgetedBytes = new AtomicLong();
   private final AtomicLong pinnedBytes = new AtomicLong();
-  private final LongAdder registrations = new LongAdder();
-  private final LongAdder deregistrations = new LongAdder();
+  private final LatencyHistogram registrationTimes = new LatencyHistogram();
+  private final LatencyHistogram deregistrationTimes = new LatencyHistogram();
+  private final LongAdder registrationFailures = new LongAdder();
   private final LongAdder deregistrationFailures = new LongAdder();
 
   SlabFactory(PoolConfig config, List<MemoryRegistrar> registrars, SystemRoot root) {
@@ -63,9 +66,11 @@ final class SlabFactory {
     List<Registration> done = new ArrayList<>(registrars.size());
     for (MemoryRegistrar registrar : registrars) {
       try {
+        long startNs = System.nanoTime();
         done.add(registrar.register(mapping.address(), mapping.lengthBytes()));
-        registrations.increment();
+        registrationTimes.record(System.nanoTime() - startNs);
       } catch (RuntimeException e) {
+        registrationFailures.increment();
         giveBack(RegisteredMemory.of(mapping, done, node), e);
         throw refused(registrar, lengthBytes, e);
       } catch (Error e) {
@@ -118,10 +123,11 @@ final class SlabFactory {
       }
       Registration registration = memory.registrations().get(i);
       try {
+        long startNs = System.nanoTime();
         registration.close();
         if (registration.isDeregistered()) {
+          deregistrationTimes.record(System.nanoTime() - startNs);
           memory.forgotten()[i] = true;
-          deregistrations.increment();
         } else {
           forgotten = false;
         }
@@ -159,12 +165,18 @@ final class SlabFactory {
     return budgetedBytes.get();
   }
 
-  long registrations() {
-    return registrations.sum();
+  /** Returns how long the registrations took that succeeded, each with one registrar. */
+  Distribution registrationTimes() {
+    return registrationTimes.snapshot();
   }
 
-  long deregistrations() {
-    return deregistrations.sum();
+  /** Returns how long it took to make a device forget, where it did. */
+  Distribution deregistrationTimes() {
+    return deregistrationTimes.snapshot();
+  }
+
+  long registrationFailures() {
+    return registrationFailures.sum();
   }
 
   long deregistrationFailures() {

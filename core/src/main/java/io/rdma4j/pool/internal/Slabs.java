@@ -39,9 +39,8 @@ final class Slabs {
   /** Held from the moment that a slab can not be revived until its budget is back. */
   private final Object retirement = new Object();
 
-  private final LongAdder fallbacks = new LongAdder();
   private final LongAdder adoptions = new LongAdder();
-  private final LongAdder trims = new LongAdder();
+  private final AllocationTimes allocationTimes;
 
   Slabs(
       PoolConfig config,
@@ -59,6 +58,7 @@ final class Slabs {
     this.links = new BlockLinks(table.indexBits());
     this.states = new BlockStates(table.mostBlocks());
     this.factory = new SlabFactory(config, registrars, root);
+    this.allocationTimes = new AllocationTimes(config.sampleEvery());
   }
 
   SlabTable table() {
@@ -75,6 +75,19 @@ final class Slabs {
 
   SlabFactory factory() {
     return factory;
+  }
+
+  NumaPolicy numa() {
+    return numa;
+  }
+
+  AllocationTimes allocationTimes() {
+    return allocationTimes;
+  }
+
+  /** Returns the slabs that have left their class and that a device has not forgotten yet. */
+  Iterable<Slab> leaving() {
+    return leaving;
   }
 
   /**
@@ -129,7 +142,6 @@ final class Slabs {
     if (slab == null) {
       return BlockHandle.NONE;
     }
-    fallbacks.increment();
     return pool.addLeased(slab);
   }
 
@@ -208,7 +220,6 @@ final class Slabs {
    */
   void remove(Slab slab) {
     if (table.remove(slab)) {
-      trims.increment();
       leaving.add(slab);
       retryLeaving();
     }
@@ -352,13 +363,5 @@ final class Slabs {
 
   long adoptions() {
     return adoptions.sum();
-  }
-
-  long fallbacks() {
-    return fallbacks.sum();
-  }
-
-  long trims() {
-    return trims.sum();
   }
 }

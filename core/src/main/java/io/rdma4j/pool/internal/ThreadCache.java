@@ -36,6 +36,9 @@ final class ThreadCache {
   private int identity;
   private boolean shut;
 
+  /** Whether the revocation set the owner's interrupt flag, as far as can be told. */
+  private boolean wokenByRevocation;
+
   /** The owner's releases, by compare-and-set, that are left until the cache is exclusive again. */
   private int releasesLeft = FIRST_RUN;
 
@@ -87,11 +90,16 @@ final class ThreadCache {
 
   /**
    * Returns true when an owner's operation failed because the view was revoked, after the revoking
-   * thread has finished.
+   * thread has finished. Called by the owner.
    */
   synchronized boolean isInterrupted(IllegalStateException e) {
     if (!view.isRevoked()) {
       throw e;
+    }
+    if (wokenByRevocation) {
+      wokenByRevocation = false;
+      // The flag is of the JVM's making, and whoever looks at it next would take it for a request.
+      Thread.interrupted();
     }
     return true;
   }
@@ -101,7 +109,12 @@ final class ThreadCache {
     if (view.isRevoked()) {
       return;
     }
+    // To stop a thread inside an access, HotSpot sends it an asynchronous exception, and sets its
+    // interrupt flag to wake it up (JavaThread::install_async_exception in javaThread.cpp).
+    Thread thread = owner.get();
+    boolean interruptedBefore = thread != null && thread.isInterrupted();
     view.revoke();
+    wokenByRevocation = thread != null && !interruptedBefore && thread.isInterrupted();
     for (Magazine magazine : magazines) {
       magazine.collect();
     }
@@ -155,6 +168,7 @@ final class ThreadCache {
   synchronized boolean open() {
     if (!shut && view.isRevoked()) {
       MemorySegment segment = view.renew();
+      wokenByRevocation = false;
       for (Magazine magazine : magazines) {
         magazine.restore(segment);
       }
