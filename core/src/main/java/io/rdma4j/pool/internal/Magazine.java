@@ -107,8 +107,8 @@ public final class Magazine extends BlockCache {
       startNs = System.nanoTime();
     }
     long handle = take();
-    if (startNs != 0) {
-      samplesNs[sampled++ & samplesNs.length - 1] = System.nanoTime() - startNs;
+    if (startNs != 0 && handle != BlockHandle.NONE) {
+      samplesNs[sampled++ & KEPT_SAMPLES - 1] = System.nanoTime() - startNs;
     }
     return handle;
   }
