@@ -3,6 +3,7 @@ package io.rdma4j.pool.internal;
 import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.os.SystemRoot;
 import io.rdma4j.pool.PoolConfig;
+import io.rdma4j.pool.RegisteredRange;
 import io.rdma4j.provider.MemoryRegistrar;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -30,6 +31,7 @@ public final class BlockPool {
   private final Workers workers;
   private final SizeClassPool[] classes;
   private final CacheRegistry caches;
+  private final LargeObjects large;
   private final BlockSearch search;
   private final Maintenance maintenance;
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -60,8 +62,9 @@ public final class BlockPool {
           new SizeClassPool(c, sizes.blockBytes(c), config.maxCached(), slabs, numa, workers);
     }
     this.caches = new CacheRegistry(classes, states, config.maxCached());
+    this.large = new LargeObjects(config, classes, slabs, numa, workers, clock);
     this.search = new BlockSearch(config, classes, caches, slabs, numa, closed);
-    this.maintenance = new Maintenance(name, config, classes, caches, slabs, search, clock);
+    this.maintenance = new Maintenance(name, config, classes, caches, slabs, large, search, clock);
     addInitialSlabs();
     if (config.backgroundThread()) {
       maintenance.start();
@@ -251,12 +254,27 @@ public final class BlockPool {
 
   /** Counts a release without effect and returns its failure. */
   public IllegalStateException refuse(long handle) {
-    refusedReleases.increment();
-    return new IllegalStateException(
+    return refuse(
         handle == BlockHandle.NONE
             ? "this lease is empty: its block was released or detached before"
             : "handle 0x%x is not on lease here: it was released before, or is another pool's"
                 .formatted(handle));
+  }
+
+  /** Counts a release without effect and returns its failure. */
+  public IllegalStateException refuse(String why) {
+    refusedReleases.increment();
+    return new IllegalStateException(why);
+  }
+
+  /** Returns the memory above the largest class. */
+  public LargeObjects large() {
+    return large;
+  }
+
+  /** Returns the registered memory that contains an address, null when none of the pool's does. */
+  public @Nullable RegisteredRange rangeAt(long address) {
+    return slabs.index().find(address);
   }
 
   /** Does what the background thread does now and then; returns the threads that had ended. */
@@ -285,7 +303,9 @@ public final class BlockPool {
       maintenance.close();
       workers.close();
       caches.shut();
-      slabs.close();
+      try (large) {
+        slabs.close();
+      }
     }
   }
 }

@@ -25,6 +25,7 @@ final class Maintenance implements AutoCloseable {
   private final NanoClock clock;
   private final CacheRegistry caches;
   private final Reaper reaper;
+  private final LargeObjects large;
   private final HitRates hitRates;
   private final long periodNs;
   private @Nullable Thread thread;
@@ -37,12 +38,14 @@ final class Maintenance implements AutoCloseable {
       SizeClassPool[] classes,
       CacheRegistry caches,
       Slabs slabs,
+      LargeObjects large,
       BlockSearch search,
       NanoClock clock) {
     this.name = name;
     this.clock = clock;
     this.caches = caches;
-    this.reaper = new Reaper(config, classes, caches, slabs);
+    this.reaper = new Reaper(config, classes, caches, slabs, large);
+    this.large = large;
     this.hitRates = new HitRates(config, classes, caches, search);
     this.periodNs =
         Math.clamp(
@@ -89,7 +92,11 @@ final class Maintenance implements AutoCloseable {
     long nowNs = clock.nanoTime();
     int ended = caches.sweep();
     hitRates.run(nowNs);
-    reaper.run(nowNs);
+    try {
+      reaper.run(nowNs);
+    } finally {
+      large.maintain(nowNs);
+    }
     return ended;
   }
 

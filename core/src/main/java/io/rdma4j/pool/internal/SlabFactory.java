@@ -60,34 +60,52 @@ final class SlabFactory {
   RegisteredMemory create(long lengthBytes, int node) {
     Mapping mapping = map(lengthBytes, node);
     List<Registration> done = new ArrayList<>(registrars.size());
-    for (MemoryRegistrar registrar : registrars) {
-      try {
-        done.add(registrar.register(mapping.address(), mapping.lengthBytes()));
-        registrations.increment();
-      } catch (RuntimeException e) {
-        giveBack(RegisteredMemory.of(mapping, done, node), e);
-        throw refused(registrar, lengthBytes, e);
-      } catch (Error e) {
-        giveBack(RegisteredMemory.of(mapping, done, node), e);
-        throw e;
-      }
+    try {
+      mapping.populate(0, mapping.lengthBytes());
+      register(mapping.address(), mapping.lengthBytes(), lengthBytes, done);
+      return RegisteredMemory.of(mapping, done, node);
+    } catch (RuntimeException | Error e) {
+      giveBack(RegisteredMemory.of(mapping, done, node), e);
+      throw e;
     }
-    return RegisteredMemory.of(mapping, done, node);
   }
 
-  /** Maps memory on or near a node, pages present. */
-  private Mapping map(long lengthBytes, int node) {
+  /** Maps memory, whose bytes have been reserved, on or near a node; no page is present yet. */
+  Mapping map(long lengthBytes, int node) {
     Mapping mapping = Mapping.anonymous(lengthBytes, pages, Mapping.Option.DONT_FORK);
     try {
       if (node != NumaPolicy.UNKNOWN) {
         mapping.preferNode(node);
       }
-      mapping.populate(0, mapping.lengthBytes());
       return mapping;
     } catch (RuntimeException | Error e) {
       mapping.close();
       throw e;
     }
+  }
+
+  /**
+   * Registers mapped memory with every registrar.
+   *
+   * @param unpinnedBytes bytes in the budget that are not pinned, these included, for messages
+   * @param done gets the registrations that were made, in the order of the registrars
+   * @throws PoolGrowthException when one refuses; what is in {@code done} belongs to the caller
+   */
+  void register(long address, long lengthBytes, long unpinnedBytes, List<Registration> done) {
+    for (MemoryRegistrar registrar : registrars) {
+      try {
+        done.add(registrar.register(address, lengthBytes));
+        registrations.increment();
+      } catch (RuntimeException e) {
+        throw refused(registrar, lengthBytes, unpinnedBytes, e);
+      }
+    }
+  }
+
+  /** Returns the length of a mapping of that many bytes. */
+  long wholePages(long bytes) {
+    long page = pages == HugePages.EXPLICIT ? Mapping.HUGE_PAGE_BYTES : Mapping.pageSizeBytes();
+    return Math.ceilDiv(bytes, page) * page;
   }
 
   /** Gives memory back that will not become a slab; what goes wrong is added to the cause. */
@@ -139,9 +157,8 @@ final class SlabFactory {
   }
 
   private PoolGrowthException refused(
-      MemoryRegistrar registrar, long askedBytes, RuntimeException refusal) {
-    // These bytes are in the budget already but not pinned.
-    long pinnedBytes = budgetedBytes.get() - askedBytes;
+      MemoryRegistrar registrar, long askedBytes, long unpinnedBytes, RuntimeException refusal) {
+    long pinnedBytes = budgetedBytes.get() - unpinnedBytes;
     Limits limits = Limits.lockedMemory(root).orElse(null);
     return new PoolGrowthException(
         registrar.name(),
