@@ -125,8 +125,9 @@ public final class RegisteredBufferPool implements AutoCloseable {
    *
    * @param lengthBytes 1 to {@link PoolConfig#maxBytes}; below {@link #maxBufferBytes}, {@link
    *     #allocate(int)} is the better way
-   * @throws PoolExhaustedException when the budget is spent, with {@link ExhaustionPolicy#WAIT}
-   *     after the timeout; cached large objects and idle slabs have made room before that
+   * @throws PoolExhaustedException when the budget is spent: with {@link ExhaustionPolicy#WAIT}
+   *     after the timeout, with the other policies at once; cached large objects and idle slabs
+   *     have made room before that
    * @throws PoolGrowthException when a device refuses the first segment; nothing is left behind
    * @throws io.rdma4j.Rdma4jException when the kernel refuses the memory
    * @throws IllegalArgumentException when the length is out of range
