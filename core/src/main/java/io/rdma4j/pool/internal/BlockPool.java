@@ -5,6 +5,7 @@ import io.rdma4j.os.SystemRoot;
 import io.rdma4j.pool.HeatTable;
 import io.rdma4j.pool.PoolConfig;
 import io.rdma4j.pool.PoolProgress;
+import io.rdma4j.pool.RegisteredRange;
 import io.rdma4j.provider.MemoryRegistrar;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -32,6 +33,7 @@ public final class BlockPool {
   private final SizeClassPool[] classes;
   private final @Nullable SizeClassPool reserve;
   private final CacheRegistry caches;
+  private final LargeObjects large;
   private final BlockSearch search;
   private final Maintenance maintenance;
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -62,8 +64,9 @@ public final class BlockPool {
     this.classes = classes(config, sizes, numa);
     this.reserve = config.receiveReserveBlocks() > 0 ? classes[sizes.count()] : null;
     this.caches = new CacheRegistry(classes, states, config.maxCached());
+    this.large = new LargeObjects(config, classes, slabs, numa, workers, clock);
     this.search = new BlockSearch(config, classes, caches, slabs, numa, closed);
-    this.maintenance = new Maintenance(name, config, classes, caches, slabs, search, clock);
+    this.maintenance = new Maintenance(name, config, classes, caches, slabs, large, search, clock);
     addInitialSlabs(progress);
     if (config.backgroundThread()) {
       maintenance.start();
@@ -316,8 +319,7 @@ public final class BlockPool {
 
   /** Counts a release without effect and returns its failure. */
   public IllegalStateException refuse(long handle) {
-    refusedReleases.increment();
-    return new IllegalStateException(
+    return refuse(
         handle == BlockHandle.NONE
             ? "this lease is empty: its block was released or detached before"
             : "handle 0x%x is not on lease here: it was released before, or is another pool's"
@@ -327,6 +329,22 @@ public final class BlockPool {
   /** Counts blocks that go into quarantine, or come out of it. */
   public void countQuarantined(int blocks) {
     quarantined.add(blocks);
+  }
+
+  /** Counts a release without effect and returns its failure. */
+  public IllegalStateException refuse(String why) {
+    refusedReleases.increment();
+    return new IllegalStateException(why);
+  }
+
+  /** Returns the memory above the largest class. */
+  public LargeObjects large() {
+    return large;
+  }
+
+  /** Returns the registered memory that contains an address, null when none of the pool's does. */
+  public @Nullable RegisteredRange rangeAt(long address) {
+    return slabs.index().find(address);
   }
 
   /** Does what the background thread does now and then; returns the threads that had ended. */
@@ -363,6 +381,8 @@ public final class BlockPool {
       caches.shut();
       slabs.awaitReleases(config.closeTimeoutNs());
     }
-    slabs.close();
+    try (large) {
+      slabs.close();
+    }
   }
 }
