@@ -19,8 +19,8 @@ import org.junit.jupiter.api.Timeout;
 
 /**
  * A million random operations by several threads, ending with everything given back, while the pool
- * grows and trims as fast as it can. Each block is stamped by its holder, so two holders of one block
- * show. A failing run is repeated with {@code -Dseed=...}.
+ * grows and trims as fast as it can. Each block is stamped by its holder, so two holders of one
+ * block show. A failing run is repeated with {@code -Dseed=...}.
  */
 @Timeout(120)
 class PoolFuzzTest {

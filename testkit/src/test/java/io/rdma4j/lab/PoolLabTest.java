@@ -35,8 +35,8 @@ final class PoolLabTest {
   private static final Pattern REGIONS = Pattern.compile("\\b(rxe0|siw0): .*?\\bmr (\\d+)");
 
   /**
-   * Bursts by several threads with pauses in which the pool trims: after each pause the kernel knows
-   * as many regions as before the pool, and after the end likewise.
+   * Bursts by several threads with pauses in which the pool trims: after each pause the kernel
+   * knows as many regions as before the pool, and after the end likewise.
    */
   @Test
   void theKernelsCountOfRegionsIsBackAfterEachTrim() throws Exception {
@@ -50,8 +50,7 @@ final class PoolLabTest {
               .maxBytes(64 << 20)
               .cleanupInterval(Duration.ofMillis(500))
               .build();
-      try (RegisteredBufferPool pool =
-          RegisteredBufferPool.create(config, provider.registrars())) {
+      try (RegisteredBufferPool pool = RegisteredBufferPool.create(config, provider.registrars())) {
         for (int round = 0; round < ROUNDS; round++) {
           burst(pool, round);
           assertTrue(pool.statistics().registeredBytes() > 0, "something was registered");
