@@ -32,17 +32,20 @@ public final class RegisteredBufferPool implements AutoCloseable {
   private final List<MemoryRegistrar> registrars;
   private final SizeClasses sizes;
   private final long maxBytes;
+  private final int receiveBlockBytes;
   private final BlockPool blocks;
 
   private RegisteredBufferPool(
       PoolConfig config,
       List<? extends MemoryRegistrar> registrars,
       SystemRoot root,
-      NanoClock clock) {
+      NanoClock clock,
+      PoolProgress progress) {
     this.registrars = List.copyOf(registrars);
     this.sizes = new SizeClasses(config.blockSizes());
     this.maxBytes = config.maxBytes();
-    this.blocks = new BlockPool(config, sizes, this.registrars, root, clock);
+    this.receiveBlockBytes = config.receiveBlockSize();
+    this.blocks = new BlockPool(config, sizes, this.registrars, root, clock, progress);
   }
 
   /**
@@ -54,7 +57,20 @@ public final class RegisteredBufferPool implements AutoCloseable {
    */
   public static RegisteredBufferPool create(
       PoolConfig config, List<? extends MemoryRegistrar> registrars) {
-    return create(config, registrars, SystemRoot.host(), NanoClock.SYSTEM);
+    return create(config, registrars, PoolProgress.NONE);
+  }
+
+  /**
+   * Creates a pool and registers {@link PoolConfig#initialBytes} and the receive reserve, telling
+   * how far it has come.
+   *
+   * @param progress called on this thread
+   * @throws io.rdma4j.Rdma4jException as {@link #create(PoolConfig, List)}
+   */
+  public static RegisteredBufferPool create(
+      PoolConfig config, List<? extends MemoryRegistrar> registrars, PoolProgress progress) {
+    return new RegisteredBufferPool(
+        config, registrars, SystemRoot.host(), NanoClock.SYSTEM, progress);
   }
 
   static RegisteredBufferPool create(
@@ -62,7 +78,7 @@ public final class RegisteredBufferPool implements AutoCloseable {
       List<? extends MemoryRegistrar> registrars,
       SystemRoot root,
       NanoClock clock) {
-    return new RegisteredBufferPool(config, registrars, root, clock);
+    return new RegisteredBufferPool(config, registrars, root, clock, PoolProgress.NONE);
   }
 
   /** Returns an empty lease for {@link #allocate(int, RegisteredBuffer)}. */
@@ -207,6 +223,41 @@ public final class RegisteredBufferPool implements AutoCloseable {
     return blocks.refuse(what);
   }
 
+  /**
+   * Lends a block for a receive in the caller's own lease, from the {@linkplain
+   * PoolConfig#receiveReserveBlocks() blocks kept apart}, which senders never get; when all of
+   * those are in use, or the length is greater, any block.
+   *
+   * @return false when there is none of either; the lease stays empty
+   * @throws RuntimeException as {@link #tryAllocate}
+   */
+  public boolean tryAllocateReceive(int lengthBytes, RegisteredBuffer lease) {
+    int reserve = blocks.reserveClass();
+    if (reserve >= 0 && lengthBytes >= 0 && lengthBytes <= receiveBlockBytes) {
+      checkEmpty(lease);
+      Magazine magazine = blocks.own(lease.magazine(), reserve);
+      long handle = blocks.takeReserved(magazine);
+      if (handle != BlockHandle.NONE) {
+        lease.fill(handle, lengthBytes, magazine);
+        return true;
+      }
+    }
+    return tryAllocate(lengthBytes, lease);
+  }
+
+  /**
+   * Lends a block for a receive in a new lease; see {@link #tryAllocateReceive}.
+   *
+   * @throws PoolExhaustedException and others as {@link #allocate(int)}
+   */
+  public RegisteredBuffer allocateReceive(int lengthBytes) {
+    RegisteredBuffer lease = newLease();
+    if (!tryAllocateReceive(lengthBytes, lease)) {
+      throw exhausted(sizes.classOf(lengthBytes));
+    }
+    return lease;
+  }
+
   private void checkEmpty(RegisteredBuffer lease) {
     if (lease.pool() != this || !lease.isEmpty()) {
       throw new IllegalStateException(
@@ -294,7 +345,7 @@ public final class RegisteredBufferPool implements AutoCloseable {
    */
   public void attach(long handle, int lengthBytes, RegisteredBuffer lease) {
     checkEmpty(lease);
-    int capacity = sizes.blockBytes(blocks.slabOfLease(handle).sizeClass());
+    long capacity = segment(handle).byteSize();
     if (lengthBytes < 0 || lengthBytes > capacity) {
       throw new IllegalArgumentException(
           "length must be 0 to %d bytes, the block, was %d".formatted(capacity, lengthBytes));
@@ -316,6 +367,16 @@ public final class RegisteredBufferPool implements AutoCloseable {
 
   int indexOf(long handle) {
     return blocks.indexOf(handle);
+  }
+
+  /**
+   * Opens a place for buffers that nobody may use again before their peer can not reach them any
+   * more.
+   *
+   * @param owner for messages, for example the connection
+   */
+  public Quarantine openQuarantine(String owner) {
+    return new Quarantine(this, blocks, owner);
   }
 
   /**

@@ -1,6 +1,6 @@
 package io.rdma4j.verbs;
 
-import io.rdma4j.verbs.ffi.ArenaHook;
+import io.rdma4j.os.ArenaHook;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -28,13 +28,6 @@ public final class ForeignMemory implements AutoCloseable {
 
   /** What the garbage collector must not take: every registration the device still knows. */
   private static final Set<ForeignMemory> REGISTERED = ConcurrentHashMap.newKeySet();
-
-  /** Kinds of scopes that no one can close. */
-  private static final Set<Class<?>> LASTING_SCOPES =
-      Set.of(
-          scopeOf(ByteBuffer.allocateDirect(1)).getClass(),
-          Arena.global().scope().getClass(),
-          Arena.ofAuto().scope().getClass());
 
   private final Object memory;
   private final MemorySegment segment;
@@ -96,7 +89,7 @@ public final class ForeignMemory implements AutoCloseable {
   private static ForeignMemory registerLasting(
       ProtectionDomain domain, Object memory, MemorySegment segment, int access) {
     check(segment, access);
-    if (!LASTING_SCOPES.contains(segment.scope().getClass())) {
+    if (ArenaHook.isClosable(segment.scope())) {
       throw new IllegalArgumentException(
           segment + " can be closed while the device uses it: pass its arena as well");
     }
@@ -113,10 +106,6 @@ public final class ForeignMemory implements AutoCloseable {
       throw new IllegalArgumentException(
           "read-only memory can not be registered for writing by the device: " + segment);
     }
-  }
-
-  private static MemorySegment.Scope scopeOf(ByteBuffer buffer) {
-    return MemorySegment.ofBuffer(buffer).scope();
   }
 
   /** Returns the registration, for keys and reference counts. */

@@ -124,7 +124,7 @@ public abstract class MemoryRegion implements AutoCloseable {
    * Deregisters now, in spite of posted requests: they fail at the device. For memory that is about
    * to go; returns when the device has forgotten it.
    */
-  final void revoke() {
+  public final void revoke() {
     close();
     while (!deregistered) {
       deregisterOnce();

@@ -23,6 +23,8 @@ final class LimitedRegistrar implements MemoryRegistrar {
   private long lastLengthBytes;
   private volatile Runnable beforeEach = () -> {};
   private volatile boolean failing;
+  private boolean refusingToForget;
+  private boolean busy;
 
   LimitedRegistrar(String name, long limitPages) {
     this.name = name;
@@ -40,6 +42,16 @@ final class LimitedRegistrar implements MemoryRegistrar {
 
   void failing(boolean failing) {
     this.failing = failing;
+  }
+
+  /** Has every deregistration fail from here on, or none. */
+  synchronized void refuseToForget(boolean refusing) {
+    refusingToForget = refusing;
+  }
+
+  /** Pretends that posted requests name all memory, so that deregistrations wait for them. */
+  synchronized void busy(boolean busy) {
+    this.busy = busy;
   }
 
   @Override
@@ -117,20 +129,29 @@ final class LimitedRegistrar implements MemoryRegistrar {
     }
 
     @Override
-    public void close() {
+    public boolean isDeregistered() {
       synchronized (LimitedRegistrar.this) {
-        if (!closed) {
-          closed = true;
-          pinnedPages -= pages;
-          live--;
-        }
+        return closed;
       }
     }
 
     @Override
-    public boolean isDeregistered() {
+    public void revoke() {
+      close();
+    }
+
+    @Override
+    public void close() {
       synchronized (LimitedRegistrar.this) {
-        return closed;
+        if (refusingToForget) {
+          throw new Rdma4jException(
+              "ibv_dereg_mr on " + name + ": EBUSY (device or resource busy)");
+        }
+        if (!closed && !busy) {
+          closed = true;
+          pinnedPages -= pages;
+          live--;
+        }
       }
     }
   }

@@ -29,7 +29,9 @@ final class PoolTestSupport {
   static void assertAddsUp(RegisteredBufferPool pool) {
     for (PoolStatistics.SizeClass c : pool.statistics().classes()) {
       assertEquals(
-          c.registeredBlocks(), c.usedBlocks() + c.cachedBlocks() + c.freeBlocks(), c.toString());
+          c.registeredBlocks(),
+          c.usedBlocks() + c.cachedBlocks() + c.freeBlocks() + c.pendingBlocks(),
+          c.toString());
       assertEquals(c.usedBlocks(), c.allocations() - c.releases(), c.toString());
       assertEquals(c.allocations(), c.threadCacheHits() + c.sharedHits(), c.toString());
     }

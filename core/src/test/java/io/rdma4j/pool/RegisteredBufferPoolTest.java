@@ -90,6 +90,7 @@ class RegisteredBufferPoolTest {
         PoolConfig.builder()
             .initialBytes(16 << 20)
             .maxBytes(32 << 20)
+            .registrationThreads(1)
             .hugePages(HugePages.NONE)
             .build();
     PoolGrowthException e =

@@ -72,7 +72,7 @@ final class ArchitectureTest {
           Map.entry(
               "transport.internal",
               Set.of("transport", "provider", "pool", "concurrent", "status")),
-          Map.entry("verbs", Set.of("verbs.ffi")),
+          Map.entry("verbs", Set.of("verbs.ffi", "os")),
           Map.entry("verbs.ffi", Set.of("verbs", "os")));
 
   private static final Set<String> MAY_LINK_NATIVES = Set.of("io.rdma4j.os", "io.rdma4j.verbs.ffi");

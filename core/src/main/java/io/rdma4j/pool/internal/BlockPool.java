@@ -3,6 +3,7 @@ package io.rdma4j.pool.internal;
 import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.os.SystemRoot;
 import io.rdma4j.pool.PoolConfig;
+import io.rdma4j.pool.PoolProgress;
 import io.rdma4j.pool.RegisteredRange;
 import io.rdma4j.provider.MemoryRegistrar;
 import java.util.List;
@@ -24,18 +25,19 @@ public final class BlockPool {
   private static final AtomicInteger POOLS = new AtomicInteger();
 
   private final PoolConfig config;
-  private final SizeClasses sizes;
   private final Slabs slabs;
   private final SlabTable table;
   private final BlockStates states;
   private final Workers workers;
   private final SizeClassPool[] classes;
+  private final @Nullable SizeClassPool reserve;
   private final CacheRegistry caches;
   private final LargeObjects large;
   private final BlockSearch search;
   private final Maintenance maintenance;
   private final AtomicBoolean closed = new AtomicBoolean();
   private final LongAdder refusedReleases = new LongAdder();
+  private final LongAdder quarantined = new LongAdder();
 
   /**
    * Creates a pool with its initial slabs.
@@ -47,25 +49,22 @@ public final class BlockPool {
       SizeClasses sizes,
       List<MemoryRegistrar> registrars,
       SystemRoot root,
-      NanoClock clock) {
+      NanoClock clock,
+      PoolProgress progress) {
     String name = "rdma4j-pool-" + POOLS.incrementAndGet();
     this.config = config;
-    this.sizes = sizes;
     NumaPolicy numa = numaPolicy(config, registrars, root);
     this.slabs = new Slabs(config, sizes, registrars, root, numa, clock);
     this.table = slabs.table();
     this.states = slabs.states();
     this.workers = new Workers(name, config.registrationThreads());
-    this.classes = new SizeClassPool[sizes.count()];
-    for (int c = 0; c < classes.length; c++) {
-      classes[c] =
-          new SizeClassPool(c, sizes.blockBytes(c), config.maxCached(), slabs, numa, workers);
-    }
+    this.classes = classes(config, sizes, numa);
+    this.reserve = config.receiveReserveBlocks() > 0 ? classes[sizes.count()] : null;
     this.caches = new CacheRegistry(classes, states, config.maxCached());
     this.large = new LargeObjects(config, classes, slabs, numa, workers, clock);
     this.search = new BlockSearch(config, classes, caches, slabs, numa, closed);
     this.maintenance = new Maintenance(name, config, classes, caches, slabs, large, search, clock);
-    addInitialSlabs();
+    addInitialSlabs(progress);
     if (config.backgroundThread()) {
       maintenance.start();
     }
@@ -78,13 +77,21 @@ public final class BlockPool {
         : NumaPolicy.unknown();
   }
 
-  private void addInitialSlabs() {
+  /** One class for each block size, then the receive reserve. */
+  private SizeClassPool[] classes(PoolConfig config, SizeClasses sizes, NumaPolicy numa) {
+    boolean reserve = config.receiveReserveBlocks() > 0;
+    SizeClassPool[] all = new SizeClassPool[sizes.count() + (reserve ? 1 : 0)];
+    for (int c = 0; c < all.length; c++) {
+      boolean last = c == sizes.count();
+      int blockBytes = last ? config.receiveBlockSize() : sizes.blockBytes(c);
+      all[c] = new SizeClassPool(c, blockBytes, last, config.maxCached(), slabs, numa, workers);
+    }
+    return all;
+  }
+
+  private void addInitialSlabs(PoolProgress progress) {
     try {
-      int sizeClass = 0;
-      for (long bytes = 0; bytes < config.initialBytes(); bytes += config.slabBytes()) {
-        slabs.grow(classes[sizeClass], NumaPolicy.UNKNOWN);
-        sizeClass = (sizeClass + 1) % sizes.count();
-      }
+      new FirstSlabs(config, classes, slabs, workers, progress).add();
     } catch (RuntimeException | Error e) {
       try {
         close();
@@ -124,6 +131,25 @@ public final class BlockPool {
     return search.find(classes[sizeClass], magazine);
   }
 
+  /** Returns the class number of the blocks kept apart for receives, -1 when there are none. */
+  public int reserveClass() {
+    return reserve == null ? -1 : reserve.sizeClass();
+  }
+
+  /**
+   * Leases a block of {@link #reserveClass}.
+   *
+   * @param magazine from {@link #own} for that class
+   * @return its handle, {@link BlockHandle#NONE} when all are in use
+   */
+  public long takeReserved(@Nullable Magazine magazine) {
+    if (reserve == null) {
+      return BlockHandle.NONE;
+    }
+    long handle = magazine != null ? magazine.take() : takeFromStripe(reserve.sizeClass());
+    return handle == BlockHandle.NONE ? search.findReserved(reserve, magazine) : handle;
+  }
+
   private long takeFromStripe(int sizeClass) {
     StripeCache stripe = caches.holdStripe(sizeClass);
     try {
@@ -140,23 +166,30 @@ public final class BlockPool {
    * @throws IllegalStateException for a handle not on lease, which is counted and changes nothing
    */
   public void release(long handle, @Nullable Magazine last) {
-    if (last == null || !last.isOwnedBy(Thread.currentThread()) || !last.give(handle)) {
-      releaseSlow(handle);
+    if (last == null || !last.isOwnedBy(Thread.currentThread())) {
+      releaseSlow(handle, null);
+    } else if (!last.give(handle)) {
+      releaseSlow(handle, last);
     }
   }
 
-  /** Ends a lease that the magazine does not; as {@link #release}. */
-  public void releaseSlow(long handle) {
-    Slab slab = table.find(BlockHandle.block(handle));
+  /**
+   * Ends a lease that a magazine did not; as {@link #release}.
+   *
+   * @param mine a magazine of the calling thread, null when it is not known or has none
+   */
+  public void releaseSlow(long handle, @Nullable Magazine mine) {
+    int block = BlockHandle.block(handle);
+    Slab slab = table.find(block);
     if (slab == null) {
       throw refuse(handle);
     }
-    Magazine own = caches.own(slab.sizeClass());
-    if (own != null && giveSlow(own, handle)) {
-      return;
+    int sizeClass = slab.sizeClass();
+    Magazine own = mine != null ? mine.cache().magazine(sizeClass) : caches.own(sizeClass);
+    if (own == null || !own.isHolderOf(states.get(block)) || !giveSlow(own, handle)) {
+      endLease(handle, own);
+      putBack(slab, block, own);
     }
-    endLease(handle, own);
-    putBack(slab, BlockHandle.block(handle), own);
   }
 
   /** Releases as the owner of an exclusive lease; false when this thread is not. */
@@ -219,7 +252,7 @@ public final class BlockPool {
 
   /** The lease has ended before this look: either the closing thread sees that, or this one. */
   private void unmapIfLast(Slab slab) {
-    if (slab.state() == Slab.State.GONE && slab.leasedBlocks(states) == 0) {
+    if (slab.isForgotten() && slab.leasedBlocks(states) == 0) {
       slab.unmap();
     }
   }
@@ -277,6 +310,11 @@ public final class BlockPool {
     return slabs.index().find(address);
   }
 
+  /** Counts blocks that go into quarantine, or come out of it. */
+  public void countQuarantined(int blocks) {
+    quarantined.add(blocks);
+  }
+
   /** Does what the background thread does now and then; returns the threads that had ended. */
   public int maintain() {
     return maintenance.run();
@@ -294,7 +332,8 @@ public final class BlockPool {
 
   /** Returns what the pool holds and has done. */
   public Census census() {
-    return new Census(config, sizes, classes, caches, slabs, refusedReleases.sum(), closed.get());
+    return new Census(
+        config, classes, caches, slabs, refusedReleases.sum(), quarantined.sum(), closed.get());
   }
 
   /** Gives everything back; see {@link io.rdma4j.pool.RegisteredBufferPool#close}. */
@@ -302,10 +341,11 @@ public final class BlockPool {
     if (closed.compareAndSet(false, true)) {
       maintenance.close();
       workers.close();
+      slabs.awaitReleases(config.closeTimeoutNs(), large::isInUse);
       caches.shut();
-      try (large) {
-        slabs.close();
-      }
+    }
+    try (large) {
+      slabs.close();
     }
   }
 }

@@ -67,6 +67,15 @@ final class BlockSearch {
         : await(pool, magazine, node);
   }
 
+  /**
+   * Leases a block kept apart for receives, for a thread whose cache has none of them.
+   *
+   * @return its handle, {@link BlockHandle#NONE} when all are in use
+   */
+  long findReserved(SizeClassPool reserve, @Nullable Magazine magazine) {
+    return findFree(reserve, magazine, numa.callerNode());
+  }
+
   /** Returns {@link BlockHandle#NONE} only if no block of the class was free at some instant. */
   // Yields only when blocks moved during the search, so that those who move them get on.
   @SuppressWarnings("ThreadPriorityCheck")
@@ -102,10 +111,10 @@ final class BlockSearch {
     }
   }
 
-  /** Has a slab added in the background; whoever waits for one next gets its outcome. */
+  /** Has a slab added in the background; {@link Growth} tells when that fails. */
   void growSoon(SizeClassPool pool, int node) {
     if (slabs.hasRoom()) {
-      requestSlab(pool, node, pool.growth().completed());
+      var _ = requestSlab(pool, node, pool.growth().completed());
     }
   }
 

@@ -8,27 +8,27 @@ import java.util.List;
 /** Counts what a pool holds and has done, at the moment it is asked. */
 public final class Census {
   private final PoolConfig config;
-  private final SizeClasses sizes;
   private final SizeClassPool[] classes;
   private final CacheRegistry caches;
   private final Slabs slabs;
   private final long refusedReleases;
+  private final long quarantinedBlocks;
   private final boolean closed;
 
   Census(
       PoolConfig config,
-      SizeClasses sizes,
       SizeClassPool[] classes,
       CacheRegistry caches,
       Slabs slabs,
       long refusedReleases,
+      long quarantinedBlocks,
       boolean closed) {
     this.config = config;
-    this.sizes = sizes;
     this.classes = classes;
     this.caches = caches;
     this.slabs = slabs;
     this.refusedReleases = refusedReleases;
+    this.quarantinedBlocks = quarantinedBlocks;
     this.closed = closed;
   }
 
@@ -45,8 +45,13 @@ public final class Census {
         all,
         slabs.factory().registrations(),
         slabs.factory().deregistrations(),
+        slabs.factory().deregistrationFailures(),
+        slabs.leavingBytes(),
+        slabs.fallbacks(),
+        slabs.adoptions(),
         refusedReleases,
         exhausted,
+        quarantinedBlocks,
         caches.count());
   }
 
@@ -61,12 +66,14 @@ public final class Census {
       }
     }
     return new PoolStatistics.SizeClass(
-        sizes.blockBytes(pool.sizeClass()),
+        pool.blockBytes(),
+        pool.isReserve(),
         slabCount,
         closed ? 0 : pool.registeredBlocks(),
         allocations - releases,
         closed ? 0 : totals.cachedBlocks(),
-        closed ? 0 : pool.freeBlocks() + pool.pendingBlocks(),
+        closed ? 0 : pool.freeBlocks(),
+        closed ? 0 : pool.pendingBlocks(),
         allocations,
         releases,
         totals.takes(),

@@ -1,5 +1,7 @@
 package io.rdma4j.pool.internal;
 
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -13,11 +15,15 @@ import org.jspecify.annotations.Nullable;
  * attempt; its outcome reaches all who wait for it, and the next one starts afresh.
  */
 final class Growth {
+  private static final Logger LOG = System.getLogger("io.rdma4j.pool");
+
   private final Workers workers;
   private final AtomicReference<@Nullable CompletableFuture<Boolean>> underWay =
       new AtomicReference<>();
   private final AtomicLong completed = new AtomicLong();
+  private final AtomicLong failures = new AtomicLong();
   private final AtomicInteger waiters = new AtomicInteger();
+  private volatile String lastFailure = "";
 
   Growth(Workers workers) {
     this.workers = workers;
@@ -75,6 +81,24 @@ final class Growth {
     } catch (RuntimeException | Error e) {
       underWay.set(null);
       outcome.completeExceptionally(e);
+      failed(e);
     }
+  }
+
+  /**
+   * Nobody may be waiting, so it is told here as well; once, since the next attempt says the same.
+   */
+  private void failed(Throwable e) {
+    failures.getAndIncrement();
+    String failure = String.valueOf(e.getMessage());
+    if (!failure.equals(lastFailure)) {
+      lastFailure = failure;
+      LOG.log(Level.WARNING, "the pool could not grow: " + failure);
+    }
+  }
+
+  /** Returns the attempts that failed. */
+  long failures() {
+    return failures.get();
   }
 }

@@ -33,7 +33,8 @@ final class Heat {
     }
     // Each lease is one step, each release another; the difference is what is live now.
     int steps = sum - generations & BlockState.GENERATION_MASK;
-    uses += (steps + live - liveBlocks) / 2;
+    long usesNow = uses + (steps + live - liveBlocks) / 2;
+    uses = usesNow;
     if (steps != 0 || live > 0) {
       lastUseNs = nowNs;
     }

@@ -53,7 +53,8 @@ final class HitRates {
     boolean scarce = pool.freeBlocks() < pool.registeredBlocks() / 2;
     if (allocations >= FEWEST_ALLOCATIONS
         && hitsNow < config.hitRateThreshold() * allocations
-        && scarce) {
+        && scarce
+        && !pool.isReserve()) {
       search.growSoon(pool, NumaPolicy.UNKNOWN);
     }
   }

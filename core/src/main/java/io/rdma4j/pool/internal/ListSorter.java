@@ -2,7 +2,6 @@ package io.rdma4j.pool.internal;
 
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 
 /**
  * Walks once through the shared lists of a class: withdraws the blocks of slabs that shall leave,
@@ -14,7 +13,7 @@ final class ListSorter {
   private final SizeClassPool pool;
   private final SlabTable table;
   private final BlockLinks links;
-  private final Map<Slab, Chain> withdrawn = new IdentityHashMap<>();
+  private final IdentityHashMap<Slab, Chain> withdrawn = new IdentityHashMap<>();
 
   ListSorter(SizeClassPool pool, Slabs slabs, List<Slab> leaving) {
     this.pool = pool;

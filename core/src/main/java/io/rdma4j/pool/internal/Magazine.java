@@ -144,6 +144,12 @@ public final class Magazine extends BlockCache {
     return give(handle, stack.length);
   }
 
+  /** Returns true when the owner leased a block in that state and may release it by itself. */
+  boolean isHolderOf(long state) {
+    int holder = BlockState.holder(state);
+    return Holders.isOdd(holder) && holder == cache.identity();
+  }
+
   /** Makes room when over the limit. */
   void relieve() {
     if (count(word) > limit) {

@@ -77,7 +77,10 @@ final class Reaper {
 
   /** Returns the slabs of a class that may go, the coldest first. */
   private List<Slab> suspendable(SizeClassPool pool, long nowNs) {
-    long spareBytes = large.settledBytes();
+    if (pool.isReserve()) {
+      return List.of();
+    }
+    long spareBytes = large.settledBytes() - reservedBytes();
     List<Slab> idle = new ArrayList<>();
     for (Slab slab : slabs.table().all()) {
       if (slab.sizeClass() == pool.sizeClass()
@@ -96,6 +99,14 @@ final class Reaper {
       }
     }
     return chosen;
+  }
+
+  /** Returns the bytes of the receive reserve, which is not part of the minimum. */
+  private long reservedBytes() {
+    return Arrays.stream(classes)
+        .filter(SizeClassPool::isReserve)
+        .mapToLong(pool -> pool.registeredBlocks() * pool.blockBytes())
+        .sum();
   }
 
   private void sort(SizeClassPool pool, List<Slab> leaving, long nowNs) {
@@ -125,6 +136,7 @@ final class Reaper {
       slab.heat().prefer(preferred);
       wanted -= slab.blocks();
     }
+    pool.sorting(wanted <= 0);
     return changed;
   }
 

@@ -33,11 +33,10 @@ public final class SegmentedMemory {
   private final AtomicReferenceArray<@Nullable Segment> segments;
   private final CompletableFuture<@Nullable Void> whole = new CompletableFuture<>();
 
-  /** All that was registered, also in part. Guarded by this object's monitor, like the next two. */
+  /** All that was registered, also in part. Guarded by this object's monitor, like the next. */
   private final List<RegisteredMemory> registrations = new ArrayList<>();
 
   private int ready;
-  private long readyBytes;
   private volatile boolean isWhole;
   private volatile @Nullable Throwable failure;
 
@@ -248,17 +247,13 @@ public final class SegmentedMemory {
     long address = mapping.address() + offset;
     List<Registration> done = new ArrayList<>();
     try {
-      factory.register(address, lengthBytes, unreadyBytes(), done);
+      factory.register(address, lengthBytes, done);
     } finally {
       synchronized (this) {
-        registrations.add(RegisteredMemory.of(mapping, done, node));
+        registrations.add(RegisteredMemory.of(mapping, lengthBytes, done, node));
       }
     }
     publish(segment, Segment.of(address, lengthBytes, done));
-  }
-
-  private synchronized long unreadyBytes() {
-    return lengthBytes() - readyBytes;
   }
 
   private void publish(int number, Segment segment) {
@@ -270,7 +265,6 @@ public final class SegmentedMemory {
       index.add(segment);
       segments.setRelease(number, segment);
       ready++;
-      readyBytes += segment.lengthBytes();
       isWhole = ready == segmentCount();
       last = isWhole;
       notifyAll();

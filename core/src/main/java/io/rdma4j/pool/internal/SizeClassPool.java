@@ -17,6 +17,7 @@ final class SizeClassPool {
 
   private final int sizeClass;
   private final int blockBytes;
+  private final boolean reserve;
   private final int maxCached;
   private final SlabTable table;
   private final BlockLinks links;
@@ -40,10 +41,19 @@ final class SizeClassPool {
    */
   private volatile int cacheLimit;
 
+  private volatile boolean sorting;
+
   SizeClassPool(
-      int sizeClass, int blockBytes, int maxCached, Slabs slabs, NumaPolicy numa, Workers workers) {
+      int sizeClass,
+      int blockBytes,
+      boolean reserve,
+      int maxCached,
+      Slabs slabs,
+      NumaPolicy numa,
+      Workers workers) {
     this.sizeClass = sizeClass;
     this.blockBytes = blockBytes;
+    this.reserve = reserve;
     this.maxCached = maxCached;
     this.table = slabs.table();
     this.links = slabs.links();
@@ -61,6 +71,11 @@ final class SizeClassPool {
 
   int blockBytes() {
     return blockBytes;
+  }
+
+  /** Returns true for the blocks kept apart for receives: as many as there are, for ever. */
+  boolean isReserve() {
+    return reserve;
   }
 
   int cacheLimit() {
@@ -133,38 +148,53 @@ final class SizeClassPool {
     return NONE;
   }
 
-  /** Gives a batch to the lists, each block to that of its node. */
+  /** Gives a batch to the lists: each block to its node's, and behind others if its slab is. */
   private void push(int batch) {
-    if (free.length == 1) {
+    if (free.length == 1 && !sorting) {
       free[0].push(batch);
       return;
     }
-    for (int node = 0; node < free.length; node++) {
-      int part = NONE;
-      int count = 0;
-      int others = NONE;
-      for (int block = batch; block != NONE; ) {
-        int next = links.next(block);
-        if (listOf(block) == node) {
-          links.setNext(block, part);
-          part = block;
-          count++;
-        } else {
-          links.setNext(block, others);
-          others = block;
-        }
-        block = next;
+    // More than once only if the reaper changes its mind about a slab meanwhile.
+    while (batch != NONE) {
+      for (int list = 0; list < free.length; list++) {
+        batch = pushPart(batch, list, true);
+        batch = pushPart(batch, list, false);
       }
-      if (part != NONE) {
-        links.setCount(part, count);
-        free[node].push(part);
-      }
-      batch = others;
     }
   }
 
-  private int listOf(int block) {
-    return numa.listOf(table.slabOf(block).node());
+  /** Gives those blocks of a chain to a list that belong there; returns the others. */
+  private int pushPart(int chain, int list, boolean preferred) {
+    int part = NONE;
+    int count = 0;
+    int others = NONE;
+    for (int block = chain; block != NONE; ) {
+      int next = links.next(block);
+      Slab slab = table.slabOf(block);
+      if (numa.listOf(slab.node()) == list && slab.heat().isPreferred() == preferred) {
+        links.setNext(block, part);
+        part = block;
+        count++;
+      } else {
+        links.setNext(block, others);
+        others = block;
+      }
+      block = next;
+    }
+    if (part != NONE) {
+      links.setCount(part, count);
+      if (preferred) {
+        free[list].push(part);
+      } else {
+        free[list].pushLast(part);
+      }
+    }
+    return others;
+  }
+
+  /** Sets whether some slabs' blocks are to be handed out after those of others. */
+  void sorting(boolean wanted) {
+    sorting = wanted;
   }
 
   /** Makes room in a cache that is over its limit, by a batch. */

@@ -42,6 +42,7 @@ public final class Slab implements RegisteredRange {
   private final AtomicReference<State> state = new AtomicReference<>(State.ACTIVE);
   private final Heat heat;
   private volatile boolean adopted;
+  private volatile boolean forgotten;
 
   /**
    * Carves registered memory, which belongs to the slab from here on.
@@ -149,8 +150,13 @@ public final class Slab implements RegisteredRange {
   }
 
   /** Notes that no device can reach the memory any more. */
-  void retire() {
-    state.set(State.GONE);
+  void markForgotten() {
+    forgotten = true;
+  }
+
+  /** Returns true once no device can reach the memory any more. */
+  boolean isForgotten() {
+    return forgotten;
   }
 
   Heat heat() {

@@ -24,6 +24,7 @@ final class SlabFactory {
   private final List<MemoryRegistrar> registrars;
   private final SystemRoot root;
   private final AtomicLong budgetedBytes = new AtomicLong();
+  private final AtomicLong pinnedBytes = new AtomicLong();
   private final LongAdder registrations = new LongAdder();
   private final LongAdder deregistrations = new LongAdder();
   private final LongAdder deregistrationFailures = new LongAdder();
@@ -62,10 +63,10 @@ final class SlabFactory {
     List<Registration> done = new ArrayList<>(registrars.size());
     try {
       mapping.populate(0, mapping.lengthBytes());
-      register(mapping.address(), mapping.lengthBytes(), lengthBytes, done);
-      return RegisteredMemory.of(mapping, done, node);
+      register(mapping.address(), mapping.lengthBytes(), done);
+      return RegisteredMemory.of(mapping, mapping.lengthBytes(), done, node);
     } catch (RuntimeException | Error e) {
-      giveBack(RegisteredMemory.of(mapping, done, node), e);
+      giveBack(RegisteredMemory.of(mapping, mapping.lengthBytes(), done, node), e);
       throw e;
     }
   }
@@ -87,19 +88,19 @@ final class SlabFactory {
   /**
    * Registers mapped memory with every registrar.
    *
-   * @param unpinnedBytes bytes in the budget that are not pinned, these included, for messages
    * @param done gets the registrations that were made, in the order of the registrars
    * @throws PoolGrowthException when one refuses; what is in {@code done} belongs to the caller
    */
-  void register(long address, long lengthBytes, long unpinnedBytes, List<Registration> done) {
+  void register(long address, long lengthBytes, List<Registration> done) {
     for (MemoryRegistrar registrar : registrars) {
       try {
         done.add(registrar.register(address, lengthBytes));
         registrations.increment();
       } catch (RuntimeException e) {
-        throw refused(registrar, lengthBytes, unpinnedBytes, e);
+        throw refused(registrar, lengthBytes, e);
       }
     }
+    pinnedBytes.getAndAdd(lengthBytes);
   }
 
   /** Returns the length of a mapping of that many bytes. */
@@ -128,6 +129,7 @@ final class SlabFactory {
   boolean deregister(RegisteredMemory memory) {
     RuntimeException failure = null;
     boolean forgotten = true;
+    boolean changed = false;
     for (int i = memory.registrations().size() - 1; i >= 0; i--) {
       if (memory.forgotten()[i]) {
         continue;
@@ -137,6 +139,7 @@ final class SlabFactory {
         registration.close();
         if (registration.isDeregistered()) {
           memory.forgotten()[i] = true;
+          changed = true;
           deregistrations.increment();
         } else {
           forgotten = false;
@@ -153,17 +156,19 @@ final class SlabFactory {
     if (failure != null) {
       throw failure;
     }
+    if (forgotten && changed && memory.isWhole(registrars.size())) {
+      pinnedBytes.getAndAdd(-memory.lengthBytes());
+    }
     return forgotten;
   }
 
   private PoolGrowthException refused(
-      MemoryRegistrar registrar, long askedBytes, long unpinnedBytes, RuntimeException refusal) {
-    long pinnedBytes = budgetedBytes.get() - unpinnedBytes;
+      MemoryRegistrar registrar, long askedBytes, RuntimeException refusal) {
     Limits limits = Limits.lockedMemory(root).orElse(null);
     return new PoolGrowthException(
         registrar.name(),
         askedBytes,
-        pinnedBytes,
+        pinnedBytes.get(),
         limits == null ? OptionalLong.empty() : OptionalLong.of(limits.softBytes()),
         limits == null ? "unknown" : limits.describe(),
         refusal);
@@ -186,15 +191,27 @@ final class SlabFactory {
   }
 
   /**
-   * A mapping and its registrations, in the order of the registrars.
+   * A mapping, or a part of one, and its registrations, in the order of the registrars.
    *
+   * @param lengthBytes the bytes that are registered
    * @param forgotten which devices have forgotten it; written by whoever gives it back
    * @param node the NUMA node it was placed on, -1 when unknown
    */
   record RegisteredMemory(
-      Mapping mapping, List<Registration> registrations, boolean[] forgotten, int node) {
-    static RegisteredMemory of(Mapping mapping, List<Registration> registrations, int node) {
-      return new RegisteredMemory(mapping, registrations, new boolean[registrations.size()], node);
+      Mapping mapping,
+      long lengthBytes,
+      List<Registration> registrations,
+      boolean[] forgotten,
+      int node) {
+    /** Returns false for memory that was refused by one of the devices. */
+    boolean isWhole(int devices) {
+      return registrations.size() == devices;
+    }
+
+    static RegisteredMemory of(
+        Mapping mapping, long lengthBytes, List<Registration> registrations, int node) {
+      return new RegisteredMemory(
+          mapping, lengthBytes, registrations, new boolean[registrations.size()], node);
     }
   }
 }

@@ -12,6 +12,7 @@ import java.util.Objects;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -21,10 +22,10 @@ import org.jspecify.annotations.Nullable;
  * go. Safe for use by several threads.
  */
 final class Slabs {
+  private static final long LOOK_AGAIN_NS = 1_000_000;
   private static final AtomicInteger POOLS = new AtomicInteger();
 
   private final PoolConfig config;
-  private final SizeClasses sizes;
   private final NumaPolicy numa;
   private final NanoClock clock;
   private final SlabTable table;
@@ -52,7 +53,6 @@ final class Slabs {
       NumaPolicy numa,
       NanoClock clock) {
     this.config = config;
-    this.sizes = sizes;
     this.numa = numa;
     this.clock = clock;
     this.table =
@@ -175,7 +175,7 @@ final class Slabs {
   }
 
   private Slab carve(int number, SizeClassPool pool, boolean fallback, RegisteredMemory memory) {
-    int blockBytes = sizes.blockBytes(pool.sizeClass());
+    int blockBytes = pool.blockBytes();
     int blocks = fallback ? 1 : (int) (memory.mapping().lengthBytes() / blockBytes);
     int firstBlock = table.firstBlockOf(number);
     links.addSlab(number, blocks);
@@ -213,9 +213,8 @@ final class Slabs {
     RuntimeException failure = null;
     for (Slab slab : leaving) {
       try {
-        if (factory.deregister(slab.memory()) && leaving.remove(slab)) {
+        if (forget(slab) && leaving.remove(slab)) {
           slab.unmap();
-          factory.unreserve(slab.lengthBytes());
         }
       } catch (RuntimeException e) {
         failure = e;
@@ -226,6 +225,17 @@ final class Slabs {
     }
   }
 
+  /** Returns true once no device can reach a slab, which gives its budget back. */
+  private boolean forget(Slab slab) {
+    synchronized (slab) {
+      if (!slab.isForgotten() && factory.deregister(slab.memory())) {
+        slab.markForgotten();
+        factory.unreserve(slab.lengthBytes());
+      }
+      return slab.isForgotten();
+    }
+  }
+
   /** Returns the slabs whose memory has not been given back. */
   long mappedSlabs() {
     return Stream.concat(Arrays.stream(table.all()), leaving.stream())
@@ -233,12 +243,26 @@ final class Slabs {
         .count();
   }
 
+  /** Waits until no block is on lease and nothing else is in use, or the time is over. */
+  void awaitReleases(long timeoutNs, BooleanSupplier isOtherInUse) {
+    long startNs = System.nanoTime();
+    while ((leasedBlocks() > 0 || isOtherInUse.getAsBoolean())
+        && System.nanoTime() - startNs < timeoutNs
+        && !Thread.currentThread().isInterrupted()) {
+      LockSupport.parkNanos(this, LOOK_AGAIN_NS);
+    }
+  }
+
+  private long leasedBlocks() {
+    return Arrays.stream(table.all()).mapToLong(slab -> slab.leasedBlocks(states)).sum();
+  }
+
   /**
    * Makes all devices forget all memory and unmaps it, but for slabs with blocks on lease, which
-   * stay mapped until the last of them is released.
+   * stay mapped until the last of them is released. Another call tries again what failed.
    *
-   * @throws IllegalStateException naming the number of blocks on lease; other failures likewise,
-   *     after everything else has been given back
+   * @throws IllegalStateException naming the number of blocks on lease, the first time; other
+   *     failures likewise, after everything else has been given back
    */
   void close() {
     table.close();
@@ -267,14 +291,14 @@ final class Slabs {
 
   /** Returns the blocks still on lease. Memory that a device may still reach stays mapped. */
   private int close(Slab slab) {
-    boolean forgotten = factory.deregister(slab.memory());
-    factory.unreserve(slab.lengthBytes());
-    if (!forgotten) {
+    if (slab.isForgotten()) {
+      return 0;
+    }
+    if (!forget(slab)) {
       throw new IllegalStateException(
-          "posted requests still use %d bytes at 0x%x, which stay registered and mapped"
+          "posted requests still use %d bytes at 0x%x, which stay registered and mapped; close again"
               .formatted(slab.lengthBytes(), slab.address()));
     }
-    slab.retire();
     int leased = slab.leasedBlocks(states);
     if (leased == 0) {
       slab.unmap();

@@ -23,7 +23,10 @@ import java.lang.ref.WeakReference;
  */
 final class ThreadCache {
   private static final int FIRST_RUN = 1 << 10;
-  private static final int LONGEST_RUN = 1 << 20;
+  private static final int LONGEST_RUN = 1 << 16;
+
+  /** An exclusive time of so many runs was worth it, so the next may come as soon as the first. */
+  private static final int GOOD_RUNS = 16;
 
   private final WeakReference<Thread> owner;
   private final Holders holders;
@@ -37,6 +40,9 @@ final class ThreadCache {
   private int releasesLeft = FIRST_RUN;
 
   private int run = FIRST_RUN;
+
+  /** Takes before the cache became exclusive. */
+  private long takesBefore;
 
   /**
    * Creates the calling thread's cache.
@@ -106,7 +112,8 @@ final class ThreadCache {
     if (Holders.isOdd(identity)) {
       revoke();
       become(holders.share(slot));
-      run = Math.min(LONGEST_RUN, 2 * run);
+      boolean worthIt = takes() - takesBefore > (long) GOOD_RUNS * run;
+      run = worthIt ? FIRST_RUN : Math.min(LONGEST_RUN, 2 * run);
       releasesLeft = run;
     }
   }
@@ -127,7 +134,16 @@ final class ThreadCache {
   synchronized void makeExclusive() {
     if (open() && !Holders.isOdd(identity)) {
       become(holders.makeExclusive(slot));
+      takesBefore = takes();
     }
+  }
+
+  private long takes() {
+    long takes = 0;
+    for (Magazine magazine : magazines) {
+      takes += magazine.takes();
+    }
+    return takes;
   }
 
   /** Lets the owner use the cache again if it had been revoked; false when that was not so. */

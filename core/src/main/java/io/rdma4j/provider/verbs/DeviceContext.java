@@ -2,6 +2,7 @@ package io.rdma4j.provider.verbs;
 
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
+import io.rdma4j.provider.MemoryAccess;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.verbs.Access;
 import io.rdma4j.verbs.AsyncEvent;
@@ -52,6 +53,23 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
     return new RegionRegistration(domain.registerMemory(address, lengthBytes, Access.LOCAL_WRITE));
   }
 
+  @Override
+  public Registration register(long address, long lengthBytes, int access) {
+    MemoryAccess.check(access);
+    return new RegionRegistration(domain.registerMemory(address, lengthBytes, verbsAccess(access)));
+  }
+
+  private static int verbsAccess(int access) {
+    return translated(access, MemoryAccess.LOCAL_WRITE, Access.LOCAL_WRITE)
+        | translated(access, MemoryAccess.REMOTE_WRITE, Access.REMOTE_WRITE)
+        | translated(access, MemoryAccess.REMOTE_READ, Access.REMOTE_READ)
+        | translated(access, MemoryAccess.REMOTE_ATOMIC, Access.REMOTE_ATOMIC);
+  }
+
+  private static int translated(int access, int right, int verbsRight) {
+    return (access & right) == 0 ? 0 : verbsRight;
+  }
+
   private record RegionRegistration(MemoryRegion region) implements Registration {
     @Override
     public int lkey() {
@@ -71,6 +89,11 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
     @Override
     public boolean isDeregistered() {
       return region.isDeregistered();
+    }
+
+    @Override
+    public void revoke() {
+      region.revoke();
     }
   }
 

@@ -42,7 +42,7 @@ class ThreadCacheTest {
   private final Workers workers = new Workers("test", 1);
   private final Holders holders = new Holders();
   private final SizeClassPool pool =
-      new SizeClassPool(0, 4096, BLOCKS, slabs, NumaPolicy.unknown(), workers);
+      new SizeClassPool(0, 4096, false, BLOCKS, slabs, NumaPolicy.unknown(), workers);
 
   @AfterEach
   void close() {
@@ -138,7 +138,7 @@ class ThreadCacheTest {
   void anExclusiveLeaseEndsOnce() throws Exception {
     assertTrue(slabs.grow(pool, NumaPolicy.UNKNOWN));
     AtomicLong lent = new AtomicLong();
-    AtomicLong ownReleases = new AtomicLong();
+    long ownReleases = 0;
     AtomicLong foreignReleases = new AtomicLong();
     try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
       Future<?> other =
@@ -160,17 +160,17 @@ class ThreadCacheTest {
         long handle = take(magazine);
         lent.set(handle);
         if (releaseAsOwner(magazine, handle, i)) {
-          ownReleases.getAndIncrement();
+          ownReleases++;
         }
         while (lent.get() != BlockHandle.NONE) {
           Thread.onSpinWait();
         }
-        assertEquals(i + 1, ownReleases.get() + foreignReleases.get(), "race " + i);
+        assertEquals(i + 1, ownReleases + foreignReleases.get(), "race " + i);
       }
       other.get();
       pool.takeBack(magazine);
     }
-    assertTrue(ownReleases.get() > 0, "the owner never won");
+    assertTrue(ownReleases > 0, "the owner never won");
     assertTrue(foreignReleases.get() > 0, "the other thread never won");
     assertAllFree();
   }

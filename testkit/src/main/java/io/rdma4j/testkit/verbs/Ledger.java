@@ -33,6 +33,7 @@ public final class Ledger {
 
   private final Map<Kind, Integer> live = new EnumMap<>(Kind.class);
   private final List<Long> registeredLengths = new ArrayList<>();
+  private final List<Integer> registeredAccess = new ArrayList<>();
   private final List<Long> deregistered = new ArrayList<>();
   private long sendDoorbells;
   private long sendsPosted;
@@ -53,6 +54,11 @@ public final class Ledger {
   /** Returns the length of every registration ever made, in order. */
   public synchronized List<Long> registeredLengths() {
     return List.copyOf(registeredLengths);
+  }
+
+  /** Returns the access bits of every registration ever made, in order. */
+  public synchronized List<Integer> registeredAccess() {
+    return List.copyOf(registeredAccess);
   }
 
   /** Returns the start address of every region deregistered, in order. */
@@ -122,7 +128,8 @@ public final class Ledger {
     }
   }
 
-  synchronized void registered(long lengthBytes) {
+  synchronized void registered(long lengthBytes, int access) {
+    registeredAccess.add(access);
     registeredLengths.add(lengthBytes);
   }
 

@@ -55,7 +55,7 @@ final class ScriptedProtectionDomain implements ProtectionDomain {
               table.generationAt(address));
       table.add(region);
       regions.add(region);
-      wire.ledger.registered(lengthBytes);
+      wire.ledger.registered(lengthBytes, access);
       wire.ledger.created(Ledger.Kind.MEMORY_REGION);
       return region;
     }
