@@ -359,6 +359,20 @@ class LargeLifeTest {
   }
 
   @Test
+  void closeWaitsForBuffersStillOut() throws Exception {
+    RegisteredBufferPool pool = pool(config().closeTimeout(Duration.ofSeconds(30)));
+    LargeBuffer held = take(pool, MIB);
+    try (ExecutorService other = Executors.newSingleThreadExecutor()) {
+      Future<?> closing = other.submit(pool::close);
+      Thread.sleep(5);
+      held.release();
+      closing.get(30, TimeUnit.SECONDS);
+    }
+    assertEquals(0, device.live());
+    assertEquals(0, pool.mappedLarge());
+  }
+
+  @Test
   void risingDemandOfAThreadIsMetAhead() {
     try (RegisteredBufferPool pool = pool(config().hitRateWindow(Duration.ofSeconds(1)))) {
       List<LargeBuffer> held = new ArrayList<>();

@@ -379,7 +379,7 @@ public final class BlockPool {
       maintenance.close();
       workers.close();
       caches.shut();
-      slabs.awaitReleases(config.closeTimeoutNs());
+      slabs.awaitReleases(config.closeTimeoutNs(), large::isInUse);
     }
     try (large) {
       slabs.close();

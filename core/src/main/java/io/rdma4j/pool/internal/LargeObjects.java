@@ -318,6 +318,11 @@ public final class LargeObjects implements AutoCloseable {
         - departures.bytes();
   }
 
+  /** Returns true while callers have objects. */
+  boolean isInUse() {
+    return cache.totals().used() > 0;
+  }
+
   /** Returns the threads that wait for room. */
   public int waiters() {
     return waiters.get();

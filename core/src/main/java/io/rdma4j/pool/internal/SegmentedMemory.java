@@ -33,7 +33,7 @@ public final class SegmentedMemory {
   private final AtomicReferenceArray<@Nullable Segment> segments;
   private final CompletableFuture<@Nullable Void> whole = new CompletableFuture<>();
 
-  /** All that was registered, also in part. Guarded by this object's monitor, like the next two. */
+  /** All that was registered, also in part. Guarded by this object's monitor, like the next. */
   private final List<RegisteredMemory> registrations = new ArrayList<>();
 
   private int ready;

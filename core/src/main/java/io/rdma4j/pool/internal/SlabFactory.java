@@ -67,9 +67,9 @@ final class SlabFactory {
     try {
       mapping.populate(0, mapping.lengthBytes());
       register(mapping.address(), mapping.lengthBytes(), done);
-      return RegisteredMemory.of(mapping, done, node);
+      return RegisteredMemory.of(mapping, mapping.lengthBytes(), done, node);
     } catch (RuntimeException | Error e) {
-      giveBack(RegisteredMemory.of(mapping, done, node), e);
+      giveBack(RegisteredMemory.of(mapping, mapping.lengthBytes(), done, node), e);
       throw e;
     }
   }
@@ -134,6 +134,7 @@ final class SlabFactory {
   boolean deregister(RegisteredMemory memory) {
     RuntimeException failure = null;
     boolean forgotten = true;
+    boolean changed = false;
     for (int i = memory.registrations().size() - 1; i >= 0; i--) {
       if (memory.forgotten()[i]) {
         continue;
@@ -145,6 +146,7 @@ final class SlabFactory {
         if (registration.isDeregistered()) {
           deregistrationTimes.record(System.nanoTime() - startNs);
           memory.forgotten()[i] = true;
+          changed = true;
         } else {
           forgotten = false;
         }
@@ -160,7 +162,7 @@ final class SlabFactory {
     if (failure != null) {
       throw failure;
     }
-    if (forgotten && memory.isWhole(registrars.size())) {
+    if (forgotten && changed && memory.isWhole(registrars.size())) {
       pinnedBytes.getAndAdd(-memory.lengthBytes());
     }
     return forgotten;
@@ -201,9 +203,9 @@ final class SlabFactory {
   }
 
   /**
-   * A mapping and its registrations, in the order of the registrars.
+   * A mapping, or a part of one, and its registrations, in the order of the registrars.
    *
-   * @param lengthBytes bytes of it that are registered
+   * @param lengthBytes the bytes that are registered
    * @param forgotten which devices have forgotten it; written by whoever gives it back
    * @param node the NUMA node it was placed on, -1 when unknown
    */
@@ -218,15 +220,10 @@ final class SlabFactory {
       return registrations.size() == devices;
     }
 
-    static RegisteredMemory of(Mapping mapping, List<Registration> registrations, int node) {
-      return of(mapping, mapping.lengthBytes(), registrations, node);
-    }
-
-    /** Of a part of a mapping. */
     static RegisteredMemory of(
         Mapping mapping, long lengthBytes, List<Registration> registrations, int node) {
-      boolean[] forgotten = new boolean[registrations.size()];
-      return new RegisteredMemory(mapping, lengthBytes, registrations, forgotten, node);
+      return new RegisteredMemory(
+          mapping, lengthBytes, registrations, new boolean[registrations.size()], node);
     }
   }
 }

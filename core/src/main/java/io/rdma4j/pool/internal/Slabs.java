@@ -282,10 +282,10 @@ final class Slabs {
         .count();
   }
 
-  /** Waits until no block is on lease, or the time is over. */
-  void awaitReleases(long timeoutNs) {
+  /** Waits until no block is on lease and nothing else is in use, or the time is over. */
+  void awaitReleases(long timeoutNs, BooleanSupplier isOtherInUse) {
     long startNs = System.nanoTime();
-    while (leasedBlocks() > 0
+    while ((leasedBlocks() > 0 || isOtherInUse.getAsBoolean())
         && System.nanoTime() - startNs < timeoutNs
         && !Thread.currentThread().isInterrupted()) {
       LockSupport.parkNanos(this, LOOK_AGAIN_NS);
