@@ -50,7 +50,6 @@ public final class PooledArena implements Arena {
   private MemorySegment block = MemorySegment.NULL;
 
   private long usedBytes;
-  private int nextBlockBytes;
 
   /** Opens an arena for the calling thread alone, or for any thread. */
   @SuppressWarnings("MustBeClosedChecker") // closed by close()
@@ -148,17 +147,13 @@ public final class PooledArena implements Arena {
     return from + (-address & alignment - 1);
   }
 
-  /** Takes ever larger blocks, so that an arena with much in it has few of them. */
   private MemorySegment takeBlock(int needBytes) {
     if (handleCount == handles.length) {
       handles = Arrays.copyOf(handles, 2 * handleCount);
     }
-    if (needBytes >= nextBlockBytes || !pool.tryAllocate(nextBlockBytes, lease)) {
-      pool.allocate(needBytes, lease);
-    }
+    pool.allocate(needBytes, lease);
     MemorySegment memory = lease.segment();
     handles[handleCount++] = lease.detach();
-    nextBlockBytes = (int) Math.min(pool.maxBufferBytes(), 2 * memory.byteSize());
     return ScopedView.of(memory, life);
   }
 
@@ -202,13 +197,24 @@ public final class PooledArena implements Arena {
 
   private void giveBack() {
     block = MemorySegment.NULL;
-    for (int i = 0; i < handleCount; i++) {
-      pool.release(handles[i]);
+    RuntimeException failure = null;
+    while (handleCount > 0) {
+      try {
+        pool.release(handles[--handleCount]);
+      } catch (IllegalStateException e) {
+        failure = e;
+      }
     }
-    handleCount = 0;
-    if (large != null) {
-      large.forEach(LargeBuffer::release);
-      large = null;
+    for (LargeBuffer buffer : Objects.requireNonNullElse(large, List.<LargeBuffer>of())) {
+      try {
+        buffer.release();
+      } catch (RuntimeException e) {
+        failure = e;
+      }
+    }
+    large = null;
+    if (failure != null) {
+      throw failure;
     }
   }
 }

@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use by several threads.
  */
 public final class BlockPool {
+  private static final long WORKERS_END_NS = 10_000_000_000L;
   private static final AtomicInteger POOLS = new AtomicInteger();
 
   private final PoolConfig config;
@@ -67,10 +68,7 @@ public final class BlockPool {
     this.large = new LargeObjects(config, classes, slabs, numa, workers, clock);
     this.search = new BlockSearch(config, classes, caches, slabs, numa, closed);
     this.maintenance = new Maintenance(name, config, classes, caches, slabs, large, search, clock);
-    addInitialSlabs(progress);
-    if (config.backgroundThread()) {
-      maintenance.start();
-    }
+    begin(progress);
   }
 
   private static NumaPolicy numaPolicy(
@@ -92,9 +90,12 @@ public final class BlockPool {
     return all;
   }
 
-  private void addInitialSlabs(PoolProgress progress) {
+  private void begin(PoolProgress progress) {
     try {
       new FirstSlabs(config, classes, slabs, workers, progress).add();
+      if (config.backgroundThread()) {
+        maintenance.start();
+      }
     } catch (RuntimeException | Error e) {
       try {
         close();
@@ -381,8 +382,14 @@ public final class BlockPool {
       caches.shut();
       slabs.awaitReleases(config.closeTimeoutNs(), large::isInUse);
     }
+    boolean quiet = workers.awaitEnd(WORKERS_END_NS);
     try (large) {
       slabs.close();
+    }
+    if (!quiet) {
+      throw new IllegalStateException(
+          "a registration was still under way when the pool was closed; the device must outlive"
+              + " it");
     }
   }
 }

@@ -176,7 +176,7 @@ public final class LargeObjects implements AutoCloseable {
       // Nothing is evicted in vain.
       boolean enough = factory.budgetedBytes() - evictableBytes() + bytes <= maxBytes;
       if (!enough || !(slabs.evictPending(classes) || evictIdle())) {
-        return false;
+        return slabs.reserveAfterRetirement(bytes);
       }
     }
     return true;

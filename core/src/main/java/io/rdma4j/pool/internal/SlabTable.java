@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SlabTable {
   /** Numbers beyond those of whole slabs, for fallback slabs of one block. */
-  private static final int SPARE_SLABS = 1024;
+  static final int SPARE_SLABS = 1024;
 
   private static final VarHandle VERSION;
 
