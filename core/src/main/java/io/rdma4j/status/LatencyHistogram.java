@@ -51,6 +51,16 @@ public final class LatencyHistogram {
    * as well: a broken clock must not fail the operation that is measured.
    */
   public void record(long durationNs) {
+    record(durationNs, 1);
+  }
+
+  /**
+   * Counts a duration several times: a sample that stands for as many operations, so that it has
+   * its weight beside operations that are all measured. Otherwise as {@link #record(long)}.
+   *
+   * @param times at least 0
+   */
+  public void record(long durationNs, long times) {
     long ns = Math.clamp(durationNs, 0, MAX_NS);
     if (ns < minNs.get()) {
       minNs.accumulateAndGet(ns, Math::min);
@@ -58,9 +68,9 @@ public final class LatencyHistogram {
     if (ns > maxNs.get()) {
       maxNs.accumulateAndGet(ns, Math::max);
     }
-    sumNs.getAndAdd(ns);
+    sumNs.getAndAdd(ns * times);
     // Last, so that whoever sees the count sees the rest.
-    counts.getAndIncrement(bucketOf(ns));
+    counts.getAndAdd(bucketOf(ns), times);
   }
 
   /**

@@ -1,5 +1,6 @@
 package io.rdma4j.pool;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.List;
@@ -33,8 +34,25 @@ final class PoolTestSupport {
           c.usedBlocks() + c.cachedBlocks() + c.freeBlocks() + c.pendingBlocks(),
           c.toString());
       assertEquals(c.usedBlocks(), c.allocations() - c.releases(), c.toString());
-      assertEquals(c.allocations(), c.threadCacheHits() + c.sharedHits(), c.toString());
+      assertEquals(
+          c.allocations(), c.threadCacheHits() + c.sharedHits() + c.fallbacks(), c.toString());
+      assertNodesAddUp(c);
     }
+  }
+
+  private static void assertNodesAddUp(PoolStatistics.SizeClass c) {
+    long[] sums = new long[5];
+    for (PoolStatistics.Node node : c.nodes()) {
+      sums[0] += node.registeredBlocks();
+      sums[1] += node.usedBlocks();
+      sums[2] += node.cachedBlocks();
+      sums[3] += node.freeBlocks();
+      sums[4] += node.pendingBlocks();
+    }
+    long[] totals = {
+      c.registeredBlocks(), c.usedBlocks(), c.cachedBlocks(), c.freeBlocks(), c.pendingBlocks()
+    };
+    assertArrayEquals(totals, sums, c.toString());
   }
 
   /** Holds when every buffer has been given back. */

@@ -31,7 +31,7 @@ abstract class BlockCache {
   /** Added to the word by a release: one block more. */
   static final long KEEP = 1;
 
-  private static final int TAKES_SHIFT = 16;
+  static final int TAKES_SHIFT = 16;
   private static final VarHandle NET_FILLED;
 
   static {

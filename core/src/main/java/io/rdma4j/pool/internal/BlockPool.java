@@ -2,8 +2,10 @@ package io.rdma4j.pool.internal;
 
 import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.os.SystemRoot;
+import io.rdma4j.pool.HeatTable;
 import io.rdma4j.pool.PoolConfig;
 import io.rdma4j.pool.PoolProgress;
+import io.rdma4j.pool.RegisteredRange;
 import io.rdma4j.provider.MemoryRegistrar;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -31,11 +33,13 @@ public final class BlockPool {
   private final SizeClassPool[] classes;
   private final @Nullable SizeClassPool reserve;
   private final CacheRegistry caches;
+  private final LargeObjects large;
   private final BlockSearch search;
   private final Maintenance maintenance;
   private final AtomicBoolean closed = new AtomicBoolean();
   private final LongAdder refusedReleases = new LongAdder();
   private final LongAdder quarantined = new LongAdder();
+  private final AllocationTimes times;
 
   /**
    * Creates a pool with its initial slabs.
@@ -55,12 +59,14 @@ public final class BlockPool {
     this.slabs = new Slabs(config, sizes, registrars, root, numa, clock);
     this.table = slabs.table();
     this.states = slabs.states();
+    this.times = slabs.allocationTimes();
     this.workers = new Workers(name, config.registrationThreads());
     this.classes = classes(config, sizes, numa);
     this.reserve = config.receiveReserveBlocks() > 0 ? classes[sizes.count()] : null;
     this.caches = new CacheRegistry(classes, states, config.maxCached());
+    this.large = new LargeObjects(config, classes, slabs, numa, workers, clock);
     this.search = new BlockSearch(config, classes, caches, slabs, numa, closed);
-    this.maintenance = new Maintenance(name, config, classes, caches, slabs, search, clock);
+    this.maintenance = new Maintenance(name, config, classes, caches, slabs, large, search, clock);
     addInitialSlabs(progress);
     if (config.backgroundThread()) {
       maintenance.start();
@@ -119,13 +125,25 @@ public final class BlockPool {
    * @throws IllegalStateException when closed
    */
   public long take(int sizeClass, @Nullable Magazine magazine) {
-    long handle = magazine != null ? magazine.take() : takeFromStripe(sizeClass);
+    long handle = magazine != null ? magazine.takeSampled() : takeFromStripe(sizeClass);
     return handle == BlockHandle.NONE ? takeSlow(sizeClass, magazine) : handle;
   }
 
   /** Leases a block where the magazine has none; as {@link #take}. */
   public long takeSlow(int sizeClass, @Nullable Magazine magazine) {
-    return search.find(classes[sizeClass], magazine);
+    long startNs = startNs();
+    return noted(startNs, search.find(classes[sizeClass], magazine));
+  }
+
+  private long startNs() {
+    return times.areTaken() ? System.nanoTime() : 0;
+  }
+
+  private long noted(long startNs, long handle) {
+    if (times.areTaken() && handle != BlockHandle.NONE) {
+      times.record(System.nanoTime() - startNs);
+    }
+    return handle;
   }
 
   /** Returns the class number of the blocks kept apart for receives, -1 when there are none. */
@@ -143,11 +161,28 @@ public final class BlockPool {
     if (reserve == null) {
       return BlockHandle.NONE;
     }
-    long handle = magazine != null ? magazine.take() : takeFromStripe(reserve.sizeClass());
-    return handle == BlockHandle.NONE ? search.findReserved(reserve, magazine) : handle;
+    long handle = magazine != null ? magazine.takeSampled() : takeFromStripe(reserve.sizeClass());
+    if (handle != BlockHandle.NONE) {
+      return handle;
+    }
+    long startNs = startNs();
+    return noted(startNs, search.findReserved(reserve, magazine));
   }
 
   private long takeFromStripe(int sizeClass) {
+    // A glance: threads that see the same word are all timed, a few samples too many.
+    if (!AllocationTimes.isAtSample(caches.stripe(sizeClass).word(), times.sampleMask())) {
+      return takeFromAnyStripe(sizeClass);
+    }
+    long startNs = System.nanoTime();
+    long handle = takeFromAnyStripe(sizeClass);
+    if (handle != BlockHandle.NONE) {
+      times.recordSample(System.nanoTime() - startNs, 1);
+    }
+    return handle;
+  }
+
+  private long takeFromAnyStripe(int sizeClass) {
     StripeCache stripe = caches.holdStripe(sizeClass);
     try {
       return stripe.take();
@@ -163,23 +198,30 @@ public final class BlockPool {
    * @throws IllegalStateException for a handle not on lease, which is counted and changes nothing
    */
   public void release(long handle, @Nullable Magazine last) {
-    if (last == null || !last.isOwnedBy(Thread.currentThread()) || !last.give(handle)) {
-      releaseSlow(handle);
+    if (last == null || !last.isOwnedBy(Thread.currentThread())) {
+      releaseSlow(handle, null);
+    } else if (!last.give(handle)) {
+      releaseSlow(handle, last);
     }
   }
 
-  /** Ends a lease that the magazine does not; as {@link #release}. */
-  public void releaseSlow(long handle) {
-    Slab slab = table.find(BlockHandle.block(handle));
+  /**
+   * Ends a lease that a magazine did not; as {@link #release}.
+   *
+   * @param mine a magazine of the calling thread, null when it is not known or has none
+   */
+  public void releaseSlow(long handle, @Nullable Magazine mine) {
+    int block = BlockHandle.block(handle);
+    Slab slab = table.find(block);
     if (slab == null) {
       throw refuse(handle);
     }
-    Magazine own = caches.own(slab.sizeClass());
-    if (own != null && giveSlow(own, handle)) {
-      return;
+    int sizeClass = slab.sizeClass();
+    Magazine own = mine != null ? mine.cache().magazine(sizeClass) : caches.own(sizeClass);
+    if (own == null || !own.isHolderOf(states.get(block)) || !giveSlow(own, handle)) {
+      endLease(handle, own);
+      putBack(slab, block, own);
     }
-    endLease(handle, own);
-    putBack(slab, BlockHandle.block(handle), own);
   }
 
   /** Releases as the owner of an exclusive lease; false when this thread is not. */
@@ -277,8 +319,7 @@ public final class BlockPool {
 
   /** Counts a release without effect and returns its failure. */
   public IllegalStateException refuse(long handle) {
-    refusedReleases.increment();
-    return new IllegalStateException(
+    return refuse(
         handle == BlockHandle.NONE
             ? "this lease is empty: its block was released or detached before"
             : "handle 0x%x is not on lease here: it was released before, or is another pool's"
@@ -288,6 +329,22 @@ public final class BlockPool {
   /** Counts blocks that go into quarantine, or come out of it. */
   public void countQuarantined(int blocks) {
     quarantined.add(blocks);
+  }
+
+  /** Counts a release without effect and returns its failure. */
+  public IllegalStateException refuse(String why) {
+    refusedReleases.increment();
+    return new IllegalStateException(why);
+  }
+
+  /** Returns the memory above the largest class. */
+  public LargeObjects large() {
+    return large;
+  }
+
+  /** Returns the registered memory that contains an address, null when none of the pool's does. */
+  public @Nullable RegisteredRange rangeAt(long address) {
+    return slabs.index().find(address);
   }
 
   /** Does what the background thread does now and then; returns the threads that had ended. */
@@ -305,6 +362,11 @@ public final class BlockPool {
     return slabs.mappedSlabs();
   }
 
+  /** Returns how warm each slab is; none once the pool is closed. */
+  public HeatTable heat() {
+    return maintenance.heat();
+  }
+
   /** Returns what the pool holds and has done. */
   public Census census() {
     return new Census(
@@ -316,9 +378,11 @@ public final class BlockPool {
     if (closed.compareAndSet(false, true)) {
       maintenance.close();
       workers.close();
-      slabs.awaitReleases(config.closeTimeoutNs());
       caches.shut();
+      slabs.awaitReleases(config.closeTimeoutNs(), large::isInUse);
     }
-    slabs.close();
+    try (large) {
+      slabs.close();
+    }
   }
 }

@@ -183,11 +183,21 @@ final class CacheRegistry {
   private void retire(ThreadCache cache) {
     for (int c = 0; c < pools.length; c++) {
       Magazine magazine = cache.magazine(c);
+      magazine.recordSamples();
       pools[c].takeBack(magazine);
       retiredTakes[c] += magazine.takes();
       retiredReleases[c] += magazine.releases();
     }
     cache.retire();
+  }
+
+  /** Records how long sampled allocations took. */
+  synchronized void recordSamples() {
+    for (ThreadCache cache : threadCaches) {
+      for (int c = 0; c < pools.length; c++) {
+        cache.magazine(c).recordSamples();
+      }
+    }
   }
 
   /** Takes all caches out of use, present and future ones. */

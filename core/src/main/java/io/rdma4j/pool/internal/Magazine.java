@@ -22,11 +22,14 @@ public final class Magazine extends BlockCache {
   static final long SHARED = -1;
 
   private static final int[] EMPTY = {};
+  private static final int KEPT_SAMPLES = 32;
   private static final VarHandle STATE_WORD;
+  private static final VarHandle SAMPLED;
 
   static {
     try {
       STATE_WORD = MethodHandles.lookup().findVarHandle(Magazine.class, "word", long.class);
+      SAMPLED = MethodHandles.lookup().findVarHandle(Magazine.class, "sampled", int.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -37,6 +40,15 @@ public final class Magazine extends BlockCache {
   private final SizeClassPool pool;
   private final BlockStates states;
   private final int[] stack;
+  private final long sampleMask;
+
+  /** The latest samples, and how many there have been; a ring, so that a sample calls nothing. */
+  private final long[] samplesNs;
+
+  private int sampled;
+
+  /** The samples that were looked at. */
+  private int samplesSeen;
 
   /** The owner's way to the states. */
   private MemorySegment view;
@@ -62,6 +74,8 @@ public final class Magazine extends BlockCache {
     // One place more, for the release that finds the cache full.
     this.stack = new int[capacity + 1];
     this.limit = capacity;
+    this.sampleMask = pool.allocationTimes().sampleMask();
+    this.samplesNs = new long[pool.allocationTimes().areTaken() ? KEPT_SAMPLES : 0];
     this.view = states.table();
   }
 
@@ -80,6 +94,36 @@ public final class Magazine extends BlockCache {
   /** Returns the cache that this is a part of. */
   ThreadCache cache() {
     return cache;
+  }
+
+  /**
+   * As {@link #take}, timed now and then. The sample stays here: a call on the way, to whatever
+   * collects it, would cost every allocation of a tight loop, since the compiler then has to load
+   * everything anew in each round.
+   */
+  public long takeSampled() {
+    long startNs = 0;
+    if (AllocationTimes.isAtSample(word, sampleMask)) {
+      startNs = System.nanoTime();
+    }
+    long handle = take();
+    if (startNs != 0 && handle != BlockHandle.NONE) {
+      samplesNs[sampled++ & KEPT_SAMPLES - 1] = System.nanoTime() - startNs;
+    }
+    return handle;
+  }
+
+  /** Records the samples since the last call; for one thread at a time, which may be any. */
+  void recordSamples() {
+    int total = (int) SAMPLED.getOpaque(this);
+    long fresh = (total - samplesSeen) & 0xffff_ffffL;
+    samplesSeen = total;
+    long kept = Math.min(fresh, samplesNs.length);
+    for (int i = 1; i <= kept; i++) {
+      // Those that the ring has lost are represented by those it kept.
+      long standsFor = fresh * i / kept - fresh * (i - 1) / kept;
+      pool.allocationTimes().recordSample(samplesNs[total - i & samplesNs.length - 1], standsFor);
+    }
   }
 
   @Override
@@ -143,6 +187,12 @@ public final class Magazine extends BlockCache {
   /** As {@link #give(long)}, also when the cache is full; the caller drains it. */
   boolean giveBeyondLimit(long handle) {
     return give(handle, stack.length);
+  }
+
+  /** Returns true when the owner leased a block in that state and may release it by itself. */
+  boolean isHolderOf(long state) {
+    int holder = BlockState.holder(state);
+    return Holders.isOdd(holder) && holder == cache.identity();
   }
 
   /** Makes room when over the limit. */

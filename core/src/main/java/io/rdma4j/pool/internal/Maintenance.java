@@ -2,9 +2,11 @@ package io.rdma4j.pool.internal;
 
 import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.concurrent.Threads;
+import io.rdma4j.pool.HeatTable;
 import io.rdma4j.pool.PoolConfig;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +27,9 @@ final class Maintenance implements AutoCloseable {
   private final NanoClock clock;
   private final CacheRegistry caches;
   private final Reaper reaper;
+  private final LargeObjects large;
   private final HitRates hitRates;
+  private final Thermometer thermometer;
   private final long periodNs;
   private @Nullable Thread thread;
   private volatile boolean closed;
@@ -37,13 +41,16 @@ final class Maintenance implements AutoCloseable {
       SizeClassPool[] classes,
       CacheRegistry caches,
       Slabs slabs,
+      LargeObjects large,
       BlockSearch search,
       NanoClock clock) {
     this.name = name;
     this.clock = clock;
     this.caches = caches;
-    this.reaper = new Reaper(config, classes, caches, slabs);
+    this.reaper = new Reaper(config, classes, caches, slabs, large);
+    this.large = large;
     this.hitRates = new HitRates(config, classes, caches, search);
+    this.thermometer = new Thermometer(slabs);
     this.periodNs =
         Math.clamp(
             Math.min(config.cleanupIntervalNs() / 4, config.hitRateWindowNs()),
@@ -88,9 +95,21 @@ final class Maintenance implements AutoCloseable {
     }
     long nowNs = clock.nanoTime();
     int ended = caches.sweep();
+    caches.recordSamples();
     hitRates.run(nowNs);
-    reaper.run(nowNs);
+    try {
+      reaper.run(nowNs);
+    } finally {
+      large.maintain(nowNs);
+    }
     return ended;
+  }
+
+  /** Looks at the heat of all slabs, between two rounds. */
+  synchronized HeatTable heat() {
+    return closed
+        ? new HeatTable(List.of())
+        : thermometer.read(clock.nanoTime(), System.currentTimeMillis());
   }
 
   /** Ends the thread; no round is under way when this returns. */

@@ -23,6 +23,7 @@ final class SizeClassPool {
   private final BlockLinks links;
   private final BlockStates states;
   private final NumaPolicy numa;
+  private final AllocationTimes allocationTimes;
   private final FreeLists[] free;
   private final Transfers transfers = new Transfers();
   private final Growth growth;
@@ -34,6 +35,8 @@ final class SizeClassPool {
   private final LongAdder steals = new LongAdder();
   private final LongAdder exhausted = new LongAdder();
   private final LongAdder revivals = new LongAdder();
+  private final LongAdder fallbacks = new LongAdder();
+  private final LongAdder trims = new LongAdder();
 
   /**
    * Most blocks that a cache keeps now. Halved each time blocks had to be stolen, so that in scarce
@@ -59,6 +62,7 @@ final class SizeClassPool {
     this.links = slabs.links();
     this.states = slabs.states();
     this.numa = numa;
+    this.allocationTimes = slabs.allocationTimes();
     this.free = new FreeLists[numa.lists()];
     Arrays.setAll(free, node -> new FreeLists(links));
     this.growth = new Growth(workers);
@@ -88,6 +92,10 @@ final class SizeClassPool {
 
   Growth growth() {
     return growth;
+  }
+
+  AllocationTimes allocationTimes() {
+    return allocationTimes;
   }
 
   /**
@@ -274,6 +282,7 @@ final class SizeClassPool {
   long addLeased(Slab slab) {
     registeredBlocks.getAndAdd(slab.blocks());
     slowAllocations.increment();
+    fallbacks.increment();
     return lease(slab.firstBlock());
   }
 
@@ -345,6 +354,7 @@ final class SizeClassPool {
   boolean retire(Slab slab) {
     boolean retired = slab.move(Slab.State.PENDING, Slab.State.GONE);
     if (retired) {
+      trims.increment();
       registeredBlocks.getAndAdd(-slab.blocks());
     }
     pending.remove(slab);
@@ -439,5 +449,15 @@ final class SizeClassPool {
 
   long revivals() {
     return revivals.sum();
+  }
+
+  /** Returns the allocations among {@link #slowAllocations} that registered their own block. */
+  long fallbacks() {
+    return fallbacks.sum();
+  }
+
+  /** Returns the slabs that left the class. */
+  long trims() {
+    return trims.sum();
   }
 }

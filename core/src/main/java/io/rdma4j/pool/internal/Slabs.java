@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +32,7 @@ final class Slabs {
   private final BlockLinks links;
   private final BlockStates states;
   private final SlabFactory factory;
+  private final AddressIndex index = new AddressIndex();
   private final int firstGeneration = BlockHandle.firstGeneration(POOLS.incrementAndGet());
 
   /** Slabs out of the pool that a device has not forgotten yet. */
@@ -39,9 +41,11 @@ final class Slabs {
   /** Held from the moment that a slab can not be revived until its budget is back. */
   private final Object retirement = new Object();
 
-  private final LongAdder fallbacks = new LongAdder();
+  /** Gives back other memory of the pool that nobody uses; false when there is none. */
+  private volatile BooleanSupplier evictOther = () -> false;
+
   private final LongAdder adoptions = new LongAdder();
-  private final LongAdder trims = new LongAdder();
+  private final AllocationTimes allocationTimes;
 
   Slabs(
       PoolConfig config,
@@ -59,6 +63,7 @@ final class Slabs {
     this.links = new BlockLinks(table.indexBits());
     this.states = new BlockStates(table.mostBlocks());
     this.factory = new SlabFactory(config, registrars, root);
+    this.allocationTimes = new AllocationTimes(config.sampleEvery());
   }
 
   SlabTable table() {
@@ -77,6 +82,28 @@ final class Slabs {
     return factory;
   }
 
+  NumaPolicy numa() {
+    return numa;
+  }
+
+  AllocationTimes allocationTimes() {
+    return allocationTimes;
+  }
+
+  /** Returns the slabs that have left their class and that a device has not forgotten yet. */
+  Iterable<Slab> leaving() {
+    return leaving;
+  }
+
+  AddressIndex index() {
+    return index;
+  }
+
+  /** Says what else to evict when the budget is spent and no slab is pending. */
+  void thenEvict(BooleanSupplier evictOther) {
+    this.evictOther = evictOther;
+  }
+
   /**
    * Adds a whole slab to a class. When the budget is spent, slabs that wait for deregistration make
    * room.
@@ -87,7 +114,7 @@ final class Slabs {
    */
   boolean grow(SizeClassPool pool, int node, SizeClassPool... others) {
     Slab slab = create(pool, config.slabBytes(), node, false);
-    while (slab == null && removeOnePending(others)) {
+    while (slab == null && (evictPending(others) || evictOther.getAsBoolean())) {
       slab = create(pool, config.slabBytes(), node, false);
     }
     if (slab == null) {
@@ -100,7 +127,8 @@ final class Slabs {
     return true;
   }
 
-  private boolean removeOnePending(SizeClassPool... classes) {
+  /** Removes the slab of a class that has been pending for longest; false when there is none. */
+  boolean evictPending(SizeClassPool... classes) {
     for (SizeClassPool pool : classes) {
       Slab slab = pool.retireOldest();
       if (slab != null) {
@@ -129,7 +157,6 @@ final class Slabs {
     if (slab == null) {
       return BlockHandle.NONE;
     }
-    fallbacks.increment();
     return pool.addLeased(slab);
   }
 
@@ -155,6 +182,8 @@ final class Slabs {
       Slab slab = table.add(number -> carve(number, pool, fallback, memory));
       if (slab == null) {
         factory.giveBack(memory, new IllegalStateException("no slab number is free"));
+      } else {
+        index.add(slab);
       }
       return slab;
     } catch (RuntimeException | Error e) {
@@ -208,7 +237,7 @@ final class Slabs {
    */
   void remove(Slab slab) {
     if (table.remove(slab)) {
-      trims.increment();
+      index.remove(slab);
       leaving.add(slab);
       retryLeaving();
     }
@@ -253,10 +282,10 @@ final class Slabs {
         .count();
   }
 
-  /** Waits until no block is on lease, or the time is over. */
-  void awaitReleases(long timeoutNs) {
+  /** Waits until no block is on lease and nothing else is in use, or the time is over. */
+  void awaitReleases(long timeoutNs, BooleanSupplier isOtherInUse) {
     long startNs = System.nanoTime();
-    while (leasedBlocks() > 0
+    while ((leasedBlocks() > 0 || isOtherInUse.getAsBoolean())
         && System.nanoTime() - startNs < timeoutNs
         && !Thread.currentThread().isInterrupted()) {
       LockSupport.parkNanos(this, LOOK_AGAIN_NS);
@@ -276,6 +305,7 @@ final class Slabs {
    */
   void close() {
     table.close();
+    index.clear();
     RuntimeException failure = null;
     long leased = 0;
     for (Slab slab : table.all()) {
@@ -322,7 +352,7 @@ final class Slabs {
             .formatted(blocks));
   }
 
-  private static RuntimeException merged(
+  static RuntimeException merged(
       @Nullable RuntimeException first, @Nullable RuntimeException next) {
     if (first == null || next == null) {
       return first == null ? Objects.requireNonNull(next) : first;
@@ -352,13 +382,5 @@ final class Slabs {
 
   long adoptions() {
     return adoptions.sum();
-  }
-
-  long fallbacks() {
-    return fallbacks.sum();
-  }
-
-  long trims() {
-    return trims.sum();
   }
 }

@@ -1,6 +1,7 @@
 package io.rdma4j.pool.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rdma4j.concurrent.NanoClock;
@@ -86,6 +87,7 @@ class ThreadCacheTest {
     long rounds = 0;
     while (!stop.get()) {
       long handle = take(magazine);
+      assertFalse(Thread.interrupted(), "nobody has interrupted the owner");
       if (handle != BlockHandle.NONE) {
         rounds++;
         // Opened again, the cache has room, unless it was taken away once more.

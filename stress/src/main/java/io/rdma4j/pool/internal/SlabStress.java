@@ -37,7 +37,7 @@ public final class SlabStress {
             0,
             pool.blockBytes(),
             true,
-            RegisteredMemory.of(MEMORY, List.of(), NumaPolicy.UNKNOWN),
+            RegisteredMemory.of(MEMORY, MEMORY.lengthBytes(), List.of(), NumaPolicy.UNKNOWN),
             new Heat(0, 0));
 
     public ReviveAndRetire() {
