@@ -6,9 +6,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
@@ -26,8 +28,9 @@ import org.openjdk.jcstress.infra.runners.TestList;
  * <p>A case passes when no forbidden outcome was seen and every <em>interesting</em> one was. The
  * second half is what makes the first one worth something: cases of broken variants name the damage
  * as interesting, cases of the real thing name the race that must have happened. Races are a matter
- * of luck, so a case that lacks an outcome is run again, longer each time, and fails after {@link
- * #MOST_ROUNDS}.
+ * of luck, so a case that lacks an outcome is run again, longer each time, together with the others
+ * of its structure: the real thing has to withstand what the broken one needed. It fails after
+ * {@link #MOST_ROUNDS}.
  *
  * <pre>
  *  usage: Stress DIRECTORY [long] [REGEXP]
@@ -75,7 +78,9 @@ public final class Stress {
       throw new IllegalArgumentException("no stress case has a name with " + filter);
     }
     for (int round = 0; round < MOST_ROUNDS; round++) {
-      List<String> left = namesOf(verdict -> !verdict.isSettled());
+      Set<String> unsettled = new HashSet<>();
+      namesOf(verdict -> !verdict.isSettled()).forEach(name -> unsettled.add(structureOf(name)));
+      List<String> left = namesOf(verdict -> unsettled.contains(structureOf(verdict.name())));
       if (!left.isEmpty()) {
         runRound(left, round);
       }
@@ -86,6 +91,10 @@ public final class Stress {
         "stress: %d cases, %d failed %s; reports are in %s%n",
         verdicts.size(), failed.size(), failed, directory);
     return failed.isEmpty();
+  }
+
+  private static String structureOf(String name) {
+    return name.substring(0, name.lastIndexOf('.'));
   }
 
   private List<String> namesOf(Predicate<Verdict> condition) {

@@ -8,16 +8,19 @@ import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.I_Result;
 
-/** A pop meets two pops and a push: the head it read comes back, the batch below it does not. */
+/**
+ * Pops meet two pops and two pushes: the head that a pop read comes back, the batch below it does
+ * not.
+ */
 public final class SharedListStress {
+  private static final int ROUNDS = 8;
+
   private SharedListStress() {}
 
   /** Three batches in a list, and who has taken them. */
   private static final class Batches {
     final Blocks blocks = Blocks.next();
     final SharedList list;
-    int popped;
-    int kept;
 
     Batches(long tagStep) {
       list = new SharedList(Blocks.SLABS.links(), tagStep);
@@ -26,20 +29,29 @@ public final class SharedListStress {
       }
     }
 
-    void pop() {
-      popped = list.pop();
+    void takeAndGiveOne() {
+      for (int i = 0; i < ROUNDS; i++) {
+        give(list.pop());
+      }
     }
 
-    void popTwoPushFirst() {
-      int first = list.pop();
-      kept = list.pop();
-      list.push(first);
+    void takeAndGiveTwo() {
+      for (int i = 0; i < ROUNDS; i++) {
+        int first = list.pop();
+        int second = list.pop();
+        give(first);
+        give(second);
+      }
+    }
+
+    private void give(int batch) {
+      if (batch != BlockLinks.NONE) {
+        list.push(batch);
+      }
     }
 
     int distinct() {
       Blocks.Count count = blocks.count();
-      count.addBlock(popped);
-      count.addBlock(kept);
       // Without tags the list may have become a circle.
       for (int i = 0; i <= 3 && !list.isEmpty(); i++) {
         count.addBlock(list.pop());
@@ -57,13 +69,13 @@ public final class SharedListStress {
     private final Batches batches = new Batches(1L << 32);
 
     @Actor
-    public void popper() {
-      batches.pop();
+    public void one() {
+      batches.takeAndGiveOne();
     }
 
     @Actor
-    public void churner() {
-      batches.popTwoPushFirst();
+    public void other() {
+      batches.takeAndGiveTwo();
     }
 
     @Arbiter
@@ -81,13 +93,13 @@ public final class SharedListStress {
     private final Batches batches = new Batches(0);
 
     @Actor
-    public void popper() {
-      batches.pop();
+    public void one() {
+      batches.takeAndGiveOne();
     }
 
     @Actor
-    public void churner() {
-      batches.popTwoPushFirst();
+    public void other() {
+      batches.takeAndGiveTwo();
     }
 
     @Arbiter
