@@ -294,7 +294,11 @@ public final class Magazine extends BlockCache {
     long word = this.word;
     int count = count(word);
     int drained = Math.max(0, count - kept);
-    int batch = chain(blocks(drained), drained);
+    int batch = NONE;
+    for (int i = 0; i < drained; i++) {
+      batch = chained(BlockHandle.block(stack[i]), batch);
+    }
+    countBatch(batch, drained);
     System.arraycopy(stack, drained, stack, 0, count - drained);
     countFilled(-drained);
     setWord(word - drained);
@@ -309,19 +313,17 @@ public final class Magazine extends BlockCache {
     return blocks;
   }
 
-  /** Makes a batch of the first blocks of an array, which are nobody's in particular then. */
-  private int chain(int[] blocks, int count) {
-    int batch = NONE;
-    for (int i = 0; i < count; i++) {
-      int block = blocks[i];
-      states.set(block, BlockState.withHolder(states.get(block), Holders.NOBODY));
-      pool.links().setNext(block, batch);
-      batch = block;
-    }
+  /** Puts a block before a batch, nobody's in particular then; returns the new batch. */
+  private int chained(int block, int batch) {
+    states.set(block, BlockState.withHolder(states.get(block), Holders.NOBODY));
+    pool.links().setNext(block, batch);
+    return block;
+  }
+
+  private void countBatch(int batch, int count) {
     if (batch != NONE) {
       pool.links().setCount(batch, count);
     }
-    return batch;
   }
 
   @Override
@@ -342,7 +344,12 @@ public final class Magazine extends BlockCache {
     }
     emptied = true;
     countFilled(-blocks.length);
-    return chain(blocks, blocks.length);
+    int batch = NONE;
+    for (int block : blocks) {
+      batch = chained(block, batch);
+    }
+    countBatch(batch, blocks.length);
+    return batch;
   }
 
   /**
