@@ -89,6 +89,12 @@ public final class DeviceRegistrar implements MemoryRegistrar, AutoCloseable {
         region.close();
       }
     }
+
+    /** What no device knows is forgotten already. */
+    @Override
+    public boolean isDeregistered() {
+      return region == null || region.isDeregistered();
+    }
   }
 
   @Override

@@ -69,7 +69,7 @@ public final class PoolView {
   public void release(long handle) {
     checkThread();
     if (!magazine.give(handle)) {
-      blocks.releaseSlow(handle);
+      blocks.releaseSlow(handle, magazine);
     }
   }
 

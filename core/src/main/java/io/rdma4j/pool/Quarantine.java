@@ -72,11 +72,23 @@ public final class Quarantine implements AutoCloseable {
     return size;
   }
 
-  /** Gives all blocks back to the pool: no device and no peer can reach them any more. */
+  /**
+   * Gives all blocks back to the pool: no device and no peer can reach them any more.
+   *
+   * @throws IllegalStateException when one was released behind its back; the others are given back
+   */
   public synchronized void release() {
+    RuntimeException failure = null;
     while (size > 0) {
-      pool.release(handles[--size]);
       blocks.countQuarantined(-1);
+      try {
+        pool.release(handles[--size]);
+      } catch (IllegalStateException e) {
+        failure = e;
+      }
+    }
+    if (failure != null) {
+      throw failure;
     }
   }
 

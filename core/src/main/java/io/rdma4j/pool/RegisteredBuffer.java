@@ -5,6 +5,7 @@ import io.rdma4j.pool.internal.Magazine;
 import io.rdma4j.pool.internal.Slab;
 import io.rdma4j.provider.MemoryRegistrar;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,6 +74,17 @@ public final class RegisteredBuffer implements AutoCloseable {
   /** Returns the whole block, valid until the release; the same object for the block every time. */
   public MemorySegment segment() {
     return segmentNow();
+  }
+
+  /**
+   * Returns a new direct buffer over the block, big-endian like every new one: position 0, limit
+   * {@link #lengthBytes}, capacity {@link #capacityBytes}.
+   *
+   * <p>Like {@link #segment} it is valid until the release, and nothing checks that: after the
+   * release it reaches memory that may be another's. Buffers of a {@link PooledArena} are checked.
+   */
+  public ByteBuffer asByteBuffer() {
+    return segmentNow().asByteBuffer().limit(lengthBytes);
   }
 
   /** Returns the start address of the block. */

@@ -4,12 +4,15 @@ import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.os.SystemRoot;
 import io.rdma4j.pool.internal.BlockHandle;
 import io.rdma4j.pool.internal.BlockPool;
+import io.rdma4j.pool.internal.LargeObject;
+import io.rdma4j.pool.internal.LargeObjects;
 import io.rdma4j.pool.internal.Magazine;
 import io.rdma4j.pool.internal.SizeClasses;
 import io.rdma4j.pool.internal.Slab;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.status.MetricSource;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +33,7 @@ public final class RegisteredBufferPool implements AutoCloseable {
   private final List<MemoryRegistrar> registrars;
   private final SizeClasses sizes;
   private final int receiveBlockBytes;
+  private final long maxBytes;
   private final BlockPool blocks;
 
   private RegisteredBufferPool(
@@ -41,6 +45,7 @@ public final class RegisteredBufferPool implements AutoCloseable {
     this.registrars = List.copyOf(registrars);
     this.sizes = new SizeClasses(config.blockSizes());
     this.receiveBlockBytes = config.receiveBlockSize();
+    this.maxBytes = config.maxBytes();
     this.blocks = new BlockPool(config, sizes, this.registrars, root, clock, progress);
   }
 
@@ -179,6 +184,96 @@ public final class RegisteredBufferPool implements AutoCloseable {
     return lease;
   }
 
+  /**
+   * Lends memory above the largest block, up to what the budget allows: mapped as a whole, on the
+   * caller's NUMA node, and registered in segments by the pool's workers. This method waits for the
+   * first segment only; see {@link LargeBuffer} for the others. What was released before is handed
+   * out again when it fits, registered as it is.
+   *
+   * @param lengthBytes 1 to {@link PoolConfig#maxBytes}; below {@link #maxBufferBytes}, {@link
+   *     #allocate(int)} is the better way
+   * @throws PoolExhaustedException when the budget is spent: with {@link ExhaustionPolicy#WAIT}
+   *     after the timeout, with the other policies at once; cached large objects and idle slabs
+   *     have made room before that
+   * @throws PoolGrowthException when a device refuses the first segment; nothing is left behind
+   * @throws io.rdma4j.Rdma4jException when the kernel refuses the memory
+   * @throws IllegalArgumentException when the length is out of range
+   * @throws IllegalStateException when the pool is closed
+   */
+  public LargeBuffer allocateLarge(long lengthBytes) {
+    if (lengthBytes < 1 || lengthBytes > maxBytes) {
+      throw new IllegalArgumentException(
+          "length of a large buffer must be 1 to %d bytes, the pool's budget (%s), was %d"
+              .formatted(maxBytes, PoolConfig.MAX_BYTES, lengthBytes));
+    }
+    LargeObjects large = blocks.large();
+    LargeObject object = large.allocate(lengthBytes);
+    if (object == null) {
+      throw new PoolExhaustedException(
+          lengthBytes, maxBytes, large.budgetedBytes(), large.statistics(), large.waiters());
+    }
+    return new LargeBuffer(this, large, object, lengthBytes);
+  }
+
+  /** Returns what the pool holds and has done above its largest block size. */
+  public LargeStatistics largeStatistics() {
+    return blocks.large().statistics();
+  }
+
+  /**
+   * Opens an arena over blocks of this pool, for the calling thread alone.
+   *
+   * @return to be closed by the same thread
+   */
+  public PooledArena openArena() {
+    return new PooledArena(this, false);
+  }
+
+  /**
+   * Opens an arena over blocks of this pool, for any thread. Closing it costs a handshake with all
+   * threads, tens of microseconds.
+   */
+  public PooledArena openSharedArena() {
+    return new PooledArena(this, true);
+  }
+
+  /**
+   * Returns the registered memory that contains all of a segment, wherever the segment came from,
+   * so that it can be sent without a copy. One search in a sorted table; makes no garbage.
+   *
+   * @return null when it is not this pool's, or no single registration holds all of it
+   * @throws IllegalStateException when the segment's arena is closed
+   */
+  public @Nullable RegisteredRange find(MemorySegment segment) {
+    if (!segment.isNative()) {
+      return null;
+    }
+    if (!segment.scope().isAlive()) {
+      throw new IllegalStateException("the arena of this segment is closed: " + segment);
+    }
+    RegisteredRange range = blocks.rangeAt(segment.address());
+    return range != null && range.contains(segment.address(), segment.byteSize()) ? range : null;
+  }
+
+  /**
+   * As {@link #find(MemorySegment)}, for the bytes from a direct buffer's position to its limit.
+   */
+  public @Nullable RegisteredRange find(ByteBuffer buffer) {
+    return buffer.isDirect() ? find(MemorySegment.ofBuffer(buffer)) : null;
+  }
+
+  /**
+   * Returns the registered memory that contains an address, null when it is not this pool's: to cut
+   * a segment that spans several registrations. The caller holds the memory.
+   */
+  public @Nullable RegisteredRange findAddress(long address) {
+    return blocks.rangeAt(address);
+  }
+
+  IllegalStateException refused(String what) {
+    return blocks.refuse(what);
+  }
+
   private void checkEmpty(RegisteredBuffer lease) {
     if (lease.pool() != this || !lease.isEmpty()) {
       throw new IllegalStateException(
@@ -200,6 +295,11 @@ public final class RegisteredBufferPool implements AutoCloseable {
 
   int waiters(int sizeClass) {
     return blocks.waiters(sizeClass);
+  }
+
+  /** Returns the large objects whose memory has not been given back, for tests. */
+  int mappedLarge() {
+    return blocks.large().mapped();
   }
 
   /** Returns the slabs whose memory has not been given back, for tests. */

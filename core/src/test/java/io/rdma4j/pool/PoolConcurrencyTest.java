@@ -235,6 +235,7 @@ class PoolConcurrencyTest {
             .blockSizes(8192, 65536)
             .slabBytes(64 * 8192)
             .hugePages(HugePages.NONE)
+            .lowWatermark(0)
             .build();
     try (RegisteredBufferPool pool = RegisteredBufferPool.create(config, List.of(one, two));
         ExecutorService threads = Executors.newFixedThreadPool(64)) {

@@ -124,7 +124,7 @@ class PoolConfigTest {
   void aComplaintHasValueAndRange() {
     assertEquals(
         "rdma4j.pool.maxCached is 70000 (from environment variable RDMA4J_POOL_MAX_CACHED);"
-            + " valid: 0 to 65535; a whole number",
+            + " valid: 0 to 65534; a whole number",
         complaint(
             () ->
                 PoolConfig.fromEnvironment(

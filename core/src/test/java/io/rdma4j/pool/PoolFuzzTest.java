@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -17,15 +18,17 @@ import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Random operations by several threads, ending with everything given back. Each block is stamped by
- * its holder, so two holders of one block show. A failing run is repeated with {@code -Dseed=...}.
+ * A million random operations by several threads, ending with everything given back, while the pool
+ * grows and trims as fast as it can. Each block is stamped by its holder, so two holders of one
+ * block show. A failing run is repeated with {@code -Dseed=...}.
  */
 @Timeout(120)
 class PoolFuzzTest {
-  private static final int OPERATIONS = 30_000;
-  private static final int THREADS = 4;
+  private static final int REPETITIONS = 8;
+  private static final int THREADS = 8;
+  private static final int OPERATIONS = 1_000_000 / REPETITIONS / THREADS;
 
-  @RepeatedTest(8)
+  @RepeatedTest(REPETITIONS)
   void randomOperationsEndDrained() throws Exception {
     long seed = Long.getLong("seed", System.nanoTime());
     System.out.println("PoolFuzzTest seed " + seed);
@@ -36,6 +39,10 @@ class PoolFuzzTest {
             .slabBytes(20480 * (1 + random.nextInt(4)) / 4096 * 4096)
             .maxBytes(20480L * (8 + random.nextInt(40)))
             .maxCached(random.nextInt(9))
+            .cleanupInterval(Duration.ofMillis(1 + random.nextInt(20)))
+            .receiveReserveBlocks(random.nextInt(4))
+            .lowWatermark(random.nextInt(3) * 0.1)
+            .exhaustion(random.nextBoolean() ? ExhaustionPolicy.FAIL : ExhaustionPolicy.FALL_BACK)
             .hugePages(HugePages.NONE)
             .build();
     LimitedRegistrar device = LimitedRegistrar.unlimited("rxe0");
@@ -53,10 +60,9 @@ class PoolFuzzTest {
       }
     }
     inTransit.forEach(RegisteredBuffer::release);
-    assertDrained(pool);
     pool.maintain();
-    assertDrained(pool);
     pool.close();
+    assertDrained(pool);
     assertEquals(0, device.live(), () -> "seed " + seed);
     assertEquals(0, pool.mappedSlabs(), () -> "seed " + seed);
   }
@@ -67,18 +73,22 @@ class PoolFuzzTest {
     private final Random random;
     private final List<RegisteredBuffer> held = new ArrayList<>();
     private final List<RegisteredBuffer> empty = new ArrayList<>();
+    private final Quarantine quarantine;
 
     User(RegisteredBufferPool pool, ConcurrentLinkedQueue<RegisteredBuffer> inTransit, long seed) {
       this.pool = pool;
       this.inTransit = inTransit;
       this.random = new Random(seed);
+      this.quarantine = pool.openQuarantine("user " + seed);
     }
 
     @Override
     public void run() {
       for (int i = 0; i < OPERATIONS; i++) {
-        switch (random.nextInt(10)) {
-          case 0, 1, 2, 3 -> allocate();
+        switch (random.nextInt(12)) {
+          case 0, 1, 2, 3 -> allocate(false);
+          case 10 -> allocate(true);
+          case 11 -> withHeld(this::quarantine);
           case 4, 5, 6 -> withHeld(this::release);
           case 7 -> withHeld(inTransit::add);
           case 8 -> receive();
@@ -86,11 +96,15 @@ class PoolFuzzTest {
         }
       }
       held.forEach(this::release);
+      quarantine.close();
     }
 
-    private void allocate() {
+    private void allocate(boolean forReceive) {
       RegisteredBuffer lease = empty.isEmpty() ? pool.newLease() : empty.removeLast();
-      if (pool.tryAllocate(random.nextInt(pool.maxBufferBytes() + 1), lease)) {
+      int lengthBytes = random.nextInt(pool.maxBufferBytes() + 1);
+      if (forReceive
+          ? pool.tryAllocateReceive(lengthBytes, lease)
+          : pool.tryAllocate(lengthBytes, lease)) {
         stamp(lease);
         held.add(lease);
       } else {
@@ -102,6 +116,15 @@ class PoolFuzzTest {
     private void withHeld(Consumer<RegisteredBuffer> action) {
       if (!held.isEmpty()) {
         action.accept(held.remove(random.nextInt(held.size())));
+      }
+    }
+
+    private void quarantine(RegisteredBuffer lease) {
+      checkStamp(lease);
+      quarantine.add(lease);
+      empty.add(lease);
+      if (quarantine.size() > 2) {
+        quarantine.release();
       }
     }
 

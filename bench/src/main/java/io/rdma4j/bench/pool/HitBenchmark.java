@@ -2,6 +2,7 @@ package io.rdma4j.bench.pool;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import io.rdma4j.pool.PoolView;
 import io.rdma4j.pool.RegisteredBuffer;
 import java.lang.foreign.Arena;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -12,6 +13,8 @@ import org.openjdk.jmh.annotations.State;
 /** One thread allocates a block, writes its first word and gives it back. */
 @State(Scope.Benchmark)
 public class HitBenchmark {
+  private static final int BLOCK_BYTES = 8192;
+
   /** Block size. */
   @Param("8192")
   public int sizeBytes;
@@ -35,6 +38,23 @@ public class HitBenchmark {
     Rivals.POOL.allocate(sizeBytes, buffer);
     buffer.segment().set(JAVA_LONG, 0, sizeBytes);
     buffer.release();
+  }
+
+  /** The view a thread keeps; made by the measuring thread, which is the one that may use it. */
+  @State(Scope.Thread)
+  public static class View {
+    final PoolView view = Rivals.POOL.view(BLOCK_BYTES);
+
+    /** Created by JMH. */
+    public View() {}
+  }
+
+  /** The pool, by the view that a thread keeps for blocks of one size. */
+  @Benchmark
+  public void view(View kept) {
+    long handle = kept.view.allocate();
+    kept.view.segment(handle).set(JAVA_LONG, 0, sizeBytes);
+    kept.view.release(handle);
   }
 
   /** The C library. */

@@ -33,7 +33,14 @@ final class PinRegistrar implements MemoryRegistrar {
     }
   }
 
-  private record Pinned(FixedBuffers buffers) implements Registration {
+  private static final class Pinned implements Registration {
+    private final FixedBuffers buffers;
+    private boolean closed;
+
+    Pinned(FixedBuffers buffers) {
+      this.buffers = buffers;
+    }
+
     @Override
     public int lkey() {
       return 0;
@@ -45,9 +52,17 @@ final class PinRegistrar implements MemoryRegistrar {
     }
 
     @Override
-    public void close() {
-      buffers.unpin();
-      buffers.close();
+    public synchronized void close() {
+      if (!closed) {
+        buffers.unpin();
+        buffers.close();
+        closed = true;
+      }
+    }
+
+    @Override
+    public synchronized boolean isDeregistered() {
+      return closed;
     }
   }
 }

@@ -30,6 +30,7 @@ import picocli.CommandLine.Spec;
     name = "register",
     description = "The time until a large piece of memory is ready for a device.")
 public final class RegisterCommand implements Callable<Integer> {
+  private static final long MAX_SEGMENT_BYTES = 1L << 30;
   private static final String PLAIN = "plain";
 
   @Spec private CommandSpec spec;
@@ -99,8 +100,8 @@ public final class RegisterCommand implements Callable<Integer> {
     List<Preparation> ways =
         List.of(
             new PlainPreparation(),
-            new SegmentedPreparation("huge", lengthBytes, 1),
-            new SegmentedPreparation("segmented", segmentBytes, processors));
+            new PoolPreparation("huge", Math.min(lengthBytes, MAX_SEGMENT_BYTES), 1),
+            new PoolPreparation("segmented", segmentBytes, processors));
     Map<String, Object> machine = Machine.facts();
     Map<String, RegisterRace.Times> times =
         new RegisterRace(ways, registrar, lengthBytes, new Progress()).run(rounds);

@@ -86,7 +86,8 @@ final class CatalogTest {
 
   @Test
   void aRivalThatIsNotHereSaysWhy() {
-    PoolReport report = new PoolReport(catalog, Set.of("view8k"), Map.of());
-    assertEquals(catalog.row("view8k").availability().reason(), report.missing().get("view8k_ns"));
+    PoolReport report = new PoolReport(catalog, Set.of("regmr8k"), Map.of());
+    assertEquals(
+        catalog.row("regmr8k").availability().reason(), report.missing().get("hit8k_vs_regmr"));
   }
 }

@@ -37,6 +37,11 @@ public final class BlockHandle {
     return handle >>> GENERATION_SHIFT;
   }
 
+  /** Returns the handle that the block will have the next time it is leased. */
+  static long next(long handle) {
+    return handle + (2L << GENERATION_SHIFT) & Long.MAX_VALUE;
+  }
+
   /** Returns a free block's generation to start from, far from that of other pools. */
   static int firstGeneration(int poolNumber) {
     return poolNumber * 0x9e37_79b9 & BlockState.GENERATION_MASK & ~1;

@@ -5,6 +5,7 @@ import io.rdma4j.os.SystemRoot;
 import io.rdma4j.pool.HeatTable;
 import io.rdma4j.pool.PoolConfig;
 import io.rdma4j.pool.PoolProgress;
+import io.rdma4j.pool.RegisteredRange;
 import io.rdma4j.provider.MemoryRegistrar;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use by several threads.
  */
 public final class BlockPool {
+  private static final long WORKERS_END_NS = 10_000_000_000L;
   private static final AtomicInteger POOLS = new AtomicInteger();
 
   private final PoolConfig config;
@@ -32,6 +34,7 @@ public final class BlockPool {
   private final SizeClassPool[] classes;
   private final @Nullable SizeClassPool reserve;
   private final CacheRegistry caches;
+  private final LargeObjects large;
   private final BlockSearch search;
   private final Maintenance maintenance;
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -62,12 +65,10 @@ public final class BlockPool {
     this.classes = classes(config, sizes, numa);
     this.reserve = config.receiveReserveBlocks() > 0 ? classes[sizes.count()] : null;
     this.caches = new CacheRegistry(classes, states, config.maxCached());
+    this.large = new LargeObjects(config, classes, slabs, numa, workers, clock);
     this.search = new BlockSearch(config, classes, caches, slabs, numa, closed);
-    this.maintenance = new Maintenance(name, config, classes, caches, slabs, search, clock);
-    addInitialSlabs(progress);
-    if (config.backgroundThread()) {
-      maintenance.start();
-    }
+    this.maintenance = new Maintenance(name, config, classes, caches, slabs, large, search, clock);
+    begin(progress);
   }
 
   private static NumaPolicy numaPolicy(
@@ -89,9 +90,12 @@ public final class BlockPool {
     return all;
   }
 
-  private void addInitialSlabs(PoolProgress progress) {
+  private void begin(PoolProgress progress) {
     try {
       new FirstSlabs(config, classes, slabs, workers, progress).add();
+      if (config.backgroundThread()) {
+        maintenance.start();
+      }
     } catch (RuntimeException | Error e) {
       try {
         close();
@@ -195,23 +199,30 @@ public final class BlockPool {
    * @throws IllegalStateException for a handle not on lease, which is counted and changes nothing
    */
   public void release(long handle, @Nullable Magazine last) {
-    if (last == null || !last.isOwnedBy(Thread.currentThread()) || !last.give(handle)) {
-      releaseSlow(handle);
+    if (last == null || !last.isOwnedBy(Thread.currentThread())) {
+      releaseSlow(handle, null);
+    } else if (!last.give(handle)) {
+      releaseSlow(handle, last);
     }
   }
 
-  /** Ends a lease that the magazine does not; as {@link #release}. */
-  public void releaseSlow(long handle) {
-    Slab slab = table.find(BlockHandle.block(handle));
+  /**
+   * Ends a lease that a magazine did not; as {@link #release}.
+   *
+   * @param mine a magazine of the calling thread, null when it is not known or has none
+   */
+  public void releaseSlow(long handle, @Nullable Magazine mine) {
+    int block = BlockHandle.block(handle);
+    Slab slab = table.find(block);
     if (slab == null) {
       throw refuse(handle);
     }
-    Magazine own = caches.own(slab.sizeClass());
-    if (own != null && giveSlow(own, handle)) {
-      return;
+    int sizeClass = slab.sizeClass();
+    Magazine own = mine != null ? mine.cache().magazine(sizeClass) : caches.own(sizeClass);
+    if (own == null || !own.isHolderOf(states.get(block)) || !giveSlow(own, handle)) {
+      endLease(handle, own);
+      putBack(slab, block, own);
     }
-    endLease(handle, own);
-    putBack(slab, BlockHandle.block(handle), own);
   }
 
   /** Releases as the owner of an exclusive lease; false when this thread is not. */
@@ -309,8 +320,7 @@ public final class BlockPool {
 
   /** Counts a release without effect and returns its failure. */
   public IllegalStateException refuse(long handle) {
-    refusedReleases.increment();
-    return new IllegalStateException(
+    return refuse(
         handle == BlockHandle.NONE
             ? "this lease is empty: its block was released or detached before"
             : "handle 0x%x is not on lease here: it was released before, or is another pool's"
@@ -320,6 +330,22 @@ public final class BlockPool {
   /** Counts blocks that go into quarantine, or come out of it. */
   public void countQuarantined(int blocks) {
     quarantined.add(blocks);
+  }
+
+  /** Counts a release without effect and returns its failure. */
+  public IllegalStateException refuse(String why) {
+    refusedReleases.increment();
+    return new IllegalStateException(why);
+  }
+
+  /** Returns the memory above the largest class. */
+  public LargeObjects large() {
+    return large;
+  }
+
+  /** Returns the registered memory that contains an address, null when none of the pool's does. */
+  public @Nullable RegisteredRange rangeAt(long address) {
+    return slabs.index().find(address);
   }
 
   /** Does what the background thread does now and then; returns the threads that had ended. */
@@ -353,9 +379,17 @@ public final class BlockPool {
     if (closed.compareAndSet(false, true)) {
       maintenance.close();
       workers.close();
-      slabs.awaitReleases(config.closeTimeoutNs());
       caches.shut();
+      slabs.awaitReleases(config.closeTimeoutNs(), large::isInUse);
     }
-    slabs.close();
+    boolean quiet = workers.awaitEnd(WORKERS_END_NS);
+    try (large) {
+      slabs.close();
+    }
+    if (!quiet) {
+      throw new IllegalStateException(
+          "a registration was still under way when the pool was closed; the device must outlive"
+              + " it");
+    }
   }
 }

@@ -135,6 +135,7 @@ final class BlockSearch {
     pool.growth().waiters().getAndIncrement();
     try {
       CompletableFuture<Boolean> slab = null;
+      int refusals = 0;
       while (true) {
         long grown = pool.growth().completed();
         long handle = findFree(pool, magazine, node);
@@ -146,11 +147,13 @@ final class BlockSearch {
         if (slab == null || !patience.awaitSlab(slab)) {
           continue;
         }
-        if (!slab.resultNow() && !patience.awaitRelease()) {
+        boolean spent = !slab.resultNow();
+        slab = null;
+        // An attempt that was under way already may have looked at the budget before this search.
+        if (spent && refusals++ > 0 && !patience.awaitRelease()) {
           pool.countExhausted();
           return BlockHandle.NONE;
         }
-        slab = null;
       }
     } finally {
       pool.growth().waiters().getAndDecrement();

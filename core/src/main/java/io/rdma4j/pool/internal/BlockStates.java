@@ -51,9 +51,12 @@ final class BlockStates {
     return LONG.compareAndSet(table, (long) block << SHIFT, expected, wanted);
   }
 
-  /** Returns true while the lease of that handle lasts; the block must exist. */
+  /**
+   * Returns true while the lease of that handle lasts; the block must exist. A plain look, since it
+   * comes with every use of a block: whoever may use the block has seen its lease.
+   */
   boolean isLeased(long handle) {
-    return isLeaseOf(get(BlockHandle.block(handle)), handle);
+    return isLeaseOf(table.get(WORD, (long) BlockHandle.block(handle) << SHIFT), handle);
   }
 
   static boolean isLeaseOf(long state, long handle) {

@@ -133,15 +133,23 @@ final class CacheRegistry {
   /** Takes a class's blocks back from whoever keeps some; false if nobody did. */
   boolean stealAll(SizeClassPool pool) {
     int sizeClass = pool.sizeClass();
-    boolean found = false;
+    boolean left = false;
+    boolean stolen = false;
     for (ThreadCache cache : threadCaches) {
       Magazine magazine = cache.magazine(sizeClass);
-      found |= cache.isOrphan() ? pool.takeBack(magazine) : pool.steal(magazine);
+      if (cache.isOrphan()) {
+        left |= pool.takeBack(magazine);
+      } else {
+        stolen |= pool.steal(magazine);
+      }
     }
     for (StripeCache stripe : stripes[sizeClass]) {
-      found |= pool.steal(stripe);
+      stolen |= pool.steal(stripe);
     }
-    return found;
+    if (stolen) {
+      pool.keepLess();
+    }
+    return left || stolen;
   }
 
   /** Takes back what caches kept that have not been used since the last call. */

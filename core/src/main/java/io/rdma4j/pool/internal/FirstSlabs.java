@@ -39,6 +39,17 @@ final class FirstSlabs {
    * @throws RuntimeException the first failure
    */
   void add() {
+    boolean complete = false;
+    try {
+      addAll();
+      complete = true;
+    } finally {
+      // Also when whoever is told of the progress has thrown.
+      failed |= !complete;
+    }
+  }
+
+  private void addAll() {
     List<CompletableFuture<Void>> attempts = new ArrayList<>();
     for (SizeClassPool pool : plan()) {
       attempts.add(CompletableFuture.runAsync(() -> add(pool), workers::execute));

@@ -66,6 +66,11 @@ final class Growth {
     } catch (RejectedExecutionException e) {
       underWay.set(null);
       mine.completeExceptionally(new IllegalStateException("the pool is closed", e));
+    } catch (RuntimeException | Error e) {
+      // No thread could be started. The attempt ends; the next one may have more luck.
+      underWay.set(null);
+      mine.completeExceptionally(e);
+      failed(e);
     }
     return mine;
   }

@@ -33,6 +33,7 @@ final class Holders {
   private final AtomicReferenceArray<@Nullable ThreadCache> caches =
       new AtomicReferenceArray<>(SLOTS);
   private final AtomicInteger taken = new AtomicInteger();
+  private final AtomicInteger next = new AtomicInteger();
 
   /** Returns true when there is no identity for one more cache. */
   boolean areAllTaken() {
@@ -45,7 +46,10 @@ final class Holders {
    * @throws IllegalStateException when all are taken
    */
   int acquire(ThreadCache cache) {
-    for (int slot = 1; slot < SLOTS; slot++) {
+    // Slots in turn, so that threads that come and go do not use up the changes of one of them.
+    int first = next.getAndIncrement();
+    for (int i = 0; i < SLOTS - 1; i++) {
+      int slot = 1 + (first + i & Integer.MAX_VALUE) % (SLOTS - 1);
       if (caches.compareAndSet(slot, null, cache)) {
         taken.getAndIncrement();
         return slot;

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * opens the cache again.
  */
 public final class Magazine extends BlockCache {
-  /** No state looks like this, so nothing is released with plain stores. */
+  /** No state looks like this; as what is held, it lets nothing be released with plain stores. */
   static final long SHARED = -1;
 
   private static final int[] EMPTY = {};
@@ -39,7 +39,10 @@ public final class Magazine extends BlockCache {
   private final long ownerId;
   private final SizeClassPool pool;
   private final BlockStates states;
-  private final int[] stack;
+
+  /** The handles that the blocks will be leased by, so that a lease need not look at the state. */
+  private final long[] stack;
+
   private final long sampleMask;
 
   /** The latest samples, and how many there have been; a ring, so that a sample calls nothing. */
@@ -55,6 +58,9 @@ public final class Magazine extends BlockCache {
 
   private long word;
   private int limit;
+
+  /** State of a block that the cache leases now, but for the generation. */
+  private long leasedNow;
 
   /** States of blocks that the owner leased and may release by itself, but for the generation. */
   private long held = SHARED;
@@ -72,7 +78,7 @@ public final class Magazine extends BlockCache {
     this.pool = pool;
     this.states = states;
     // One place more, for the release that finds the cache full.
-    this.stack = new int[capacity + 1];
+    this.stack = new long[capacity + 1];
     this.limit = capacity;
     this.sampleMask = pool.allocationTimes().sampleMask();
     this.samplesNs = new long[pool.allocationTimes().areTaken() ? KEPT_SAMPLES : 0];
@@ -133,11 +139,10 @@ public final class Magazine extends BlockCache {
     if (top < 0) {
       return BlockHandle.NONE;
     }
-    int block = stack[top];
-    long leased = 0;
+    long handle = stack[top];
+    int block = BlockHandle.block(handle);
+    long leased = leasedNow | BlockHandle.generation(handle);
     try {
-      MemorySegment view = this.view;
-      leased = BlockState.leased(view.get(WORD, (long) block << SHIFT));
       view.set(WORD, (long) block << SHIFT, leased);
     } catch (IllegalStateException e) {
       if (!cache.isInterrupted(e) || states.get(block) != leased) {
@@ -145,7 +150,7 @@ public final class Magazine extends BlockCache {
       }
     }
     this.word = word + TAKE;
-    return BlockHandle.of(block, leased);
+    return handle;
   }
 
   /**
@@ -168,7 +173,7 @@ public final class Magazine extends BlockCache {
       if (view.get(WORD, (long) block << SHIFT) != held || count >= limit) {
         return false;
       }
-      stack[count] = block;
+      stack[count] = BlockHandle.next(handle);
       storing = true;
       view.set(WORD, (long) block << SHIFT, BlockState.released(held));
     } catch (IllegalStateException e) {
@@ -186,6 +191,12 @@ public final class Magazine extends BlockCache {
   /** As {@link #give(long)}, also when the cache is full; the caller drains it. */
   boolean giveBeyondLimit(long handle) {
     return give(handle, stack.length);
+  }
+
+  /** Returns true when the owner leased a block in that state and may release it by itself. */
+  boolean isHolderOf(long state) {
+    int holder = BlockState.holder(state);
+    return Holders.isOdd(holder) && holder == cache.identity();
   }
 
   /** Makes room when over the limit. */
@@ -206,7 +217,7 @@ public final class Magazine extends BlockCache {
     try {
       MemorySegment view = this.view;
       long state = view.get(WORD, (long) block << SHIFT);
-      stack[count] = block;
+      stack[count] = nextHandle(block, state);
       storing = true;
       view.set(WORD, (long) block << SHIFT, BlockState.withHolder(state, cache.identity()));
     } catch (IllegalStateException e) {
@@ -257,14 +268,19 @@ public final class Magazine extends BlockCache {
     int filled = -count;
     int block = chain;
     while (count < full && block != NONE) {
-      states.set(block, BlockState.withHolder(states.get(block), cache.identity()));
-      stack[count++] = block;
+      long state = states.get(block);
+      states.set(block, BlockState.withHolder(state, cache.identity()));
+      stack[count++] = nextHandle(block, state);
       block = pool.links().next(block);
     }
     filled += count;
     countFilled(filled);
     setWord(word + filled);
     return block;
+  }
+
+  private static long nextHandle(int block, long freeState) {
+    return BlockHandle.of(block, BlockState.leased(freeState));
   }
 
   @Override
@@ -278,11 +294,19 @@ public final class Magazine extends BlockCache {
     long word = this.word;
     int count = count(word);
     int drained = Math.max(0, count - kept);
-    int batch = chain(stack, drained);
+    int batch = chain(blocks(drained), drained);
     System.arraycopy(stack, drained, stack, 0, count - drained);
     countFilled(-drained);
     setWord(word - drained);
     return batch;
+  }
+
+  private int[] blocks(int count) {
+    int[] blocks = new int[count];
+    for (int i = 0; i < count; i++) {
+      blocks[i] = BlockHandle.block(stack[i]);
+    }
+    return blocks;
   }
 
   /** Makes a batch of the first blocks of an array, which are nobody's in particular then. */
@@ -330,7 +354,7 @@ public final class Magazine extends BlockCache {
     int[] blocks = new int[Math.min(count + 1, stack.length)];
     int kept = 0;
     for (int i = 0; i < blocks.length; i++) {
-      int block = stack[i];
+      int block = BlockHandle.block(stack[i]);
       // The place above the top may hold what was kept last, or a rest of earlier days.
       if (isKept(block) && (i < count || indexOf(blocks, kept, block) < 0)) {
         blocks[kept++] = block;
@@ -352,8 +376,10 @@ public final class Magazine extends BlockCache {
     int[] blocks = found;
     int count = 0;
     if (blocks != null && !emptied) {
-      System.arraycopy(blocks, 0, stack, 0, blocks.length);
       count = blocks.length;
+      for (int i = 0; i < count; i++) {
+        stack[i] = nextHandle(blocks[i], states.get(blocks[i]));
+      }
     }
     found = null;
     setWord((word & ~(long) MOST_BLOCKS) | count);
@@ -364,12 +390,12 @@ public final class Magazine extends BlockCache {
   /** Writes a new identity into the states of all blocks kept, and what to release plainly. */
   void changeHolder(int identity) {
     int[] revoked = found;
-    int[] blocks = revoked == null ? stack : emptied ? EMPTY : revoked;
-    int count = revoked == null ? count(word) : blocks.length;
-    for (int i = 0; i < count; i++) {
-      states.set(blocks[i], BlockState.withHolder(states.get(blocks[i]), identity));
+    int[] blocks = revoked == null ? blocks(count(word)) : emptied ? EMPTY : revoked;
+    for (int block : blocks) {
+      states.set(block, BlockState.withHolder(states.get(block), identity));
     }
-    held = Holders.isOdd(identity) ? BlockState.of(identity, sizeClass()) : SHARED;
+    leasedNow = BlockState.of(identity, sizeClass());
+    held = Holders.isOdd(identity) ? leasedNow : SHARED;
   }
 
   @Override

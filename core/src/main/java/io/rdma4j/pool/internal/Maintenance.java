@@ -27,6 +27,7 @@ final class Maintenance implements AutoCloseable {
   private final NanoClock clock;
   private final CacheRegistry caches;
   private final Reaper reaper;
+  private final LargeObjects large;
   private final HitRates hitRates;
   private final Thermometer thermometer;
   private final long periodNs;
@@ -40,12 +41,14 @@ final class Maintenance implements AutoCloseable {
       SizeClassPool[] classes,
       CacheRegistry caches,
       Slabs slabs,
+      LargeObjects large,
       BlockSearch search,
       NanoClock clock) {
     this.name = name;
     this.clock = clock;
     this.caches = caches;
-    this.reaper = new Reaper(config, classes, caches, slabs);
+    this.reaper = new Reaper(config, classes, caches, slabs, large);
+    this.large = large;
     this.hitRates = new HitRates(config, classes, caches, search);
     this.thermometer = new Thermometer(slabs);
     this.periodNs =
@@ -94,7 +97,11 @@ final class Maintenance implements AutoCloseable {
     int ended = caches.sweep();
     caches.recordSamples();
     hitRates.run(nowNs);
-    reaper.run(nowNs);
+    try {
+      reaper.run(nowNs);
+    } finally {
+      large.maintain(nowNs);
+    }
     return ended;
   }
 

@@ -24,15 +24,22 @@ final class Reaper {
   private final SizeClassPool[] classes;
   private final CacheRegistry caches;
   private final Slabs slabs;
+  private final LargeObjects large;
   private final Patience[] patience;
   private long lastIdleLookNs;
   private boolean started;
 
-  Reaper(PoolConfig config, SizeClassPool[] classes, CacheRegistry caches, Slabs slabs) {
+  Reaper(
+      PoolConfig config,
+      SizeClassPool[] classes,
+      CacheRegistry caches,
+      Slabs slabs,
+      LargeObjects large) {
     this.config = config;
     this.classes = classes;
     this.caches = caches;
     this.slabs = slabs;
+    this.large = large;
     this.patience = new Patience[classes.length];
     Arrays.setAll(patience, c -> new Patience());
   }
@@ -73,11 +80,7 @@ final class Reaper {
     if (pool.isReserve()) {
       return List.of();
     }
-    long spareBytes =
-        slabs.factory().budgetedBytes()
-            - slabs.leavingBytes()
-            - slabs.pendingBytes(classes)
-            - reservedBytes();
+    long spareBytes = large.settledBytes() - reservedBytes();
     List<Slab> idle = new ArrayList<>();
     for (Slab slab : slabs.table().all()) {
       if (slab.sizeClass() == pool.sizeClass()
@@ -144,15 +147,14 @@ final class Reaper {
       if (nowNs - slab.heat().suspendedAtNs() < patience.intervals * config.cleanupIntervalNs()) {
         return;
       }
-      if (pool.retire(slab)) {
+      if (slabs.retire(pool, slab)) {
         patience.removed(nowNs);
-        slabs.remove(slab);
       }
     }
   }
 
-  /** How many intervals a slab of one class stays pending. */
-  private static final class Patience {
+  /** How many intervals memory of one kind stays pending. */
+  static final class Patience {
     private int intervals = 1;
     private long growthsSeen;
     private boolean hasRemoved;
@@ -171,6 +173,10 @@ final class Reaper {
       } else if (nowNs - lastGrowthNs > 2L * MOST_PATIENCE * intervalNs) {
         intervals = 1;
       }
+    }
+
+    int intervals() {
+      return intervals;
     }
 
     void removed(long nowNs) {

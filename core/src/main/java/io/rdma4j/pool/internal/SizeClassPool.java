@@ -248,13 +248,17 @@ final class SizeClassPool {
     }
   }
 
+  /** Has caches keep fewer blocks, after a search that had to take some away. */
+  void keepLess() {
+    int limit = cacheLimit;
+    cacheLimit = limit / 2;
+  }
+
   /** Takes blocks back from a cache whose holder may still want them. */
   boolean steal(BlockCache cache) {
     if (!takeBack(cache)) {
       return false;
     }
-    int limit = cacheLimit;
-    cacheLimit = limit / 2;
     steals.increment();
     return true;
   }
@@ -342,7 +346,7 @@ final class SizeClassPool {
 
   /** Takes the oldest pending slab out of the class for good, null when there is none. */
   @Nullable Slab retireOldest() {
-    for (Slab slab = pending.peekFirst(); slab != null; slab = pending.peekFirst()) {
+    for (Slab slab : pending) {
       if (retire(slab)) {
         return slab;
       }
@@ -356,8 +360,8 @@ final class SizeClassPool {
     if (retired) {
       trims.increment();
       registeredBlocks.getAndAdd(-slab.blocks());
+      pending.remove(slab);
     }
-    pending.remove(slab);
     return retired;
   }
 
@@ -421,6 +425,14 @@ final class SizeClassPool {
       blocks += slab.state() == Slab.State.PENDING ? slab.blocks() : 0;
     }
     return blocks;
+  }
+
+  long pendingSlabBytes() {
+    long bytes = 0;
+    for (Slab slab : pending) {
+      bytes += slab.state() == Slab.State.PENDING ? slab.lengthBytes() : 0;
+    }
+    return bytes;
   }
 
   long registeredBlocks() {

@@ -74,6 +74,6 @@ public final class SizeClasses {
     return new IllegalArgumentException(
         "length must be 0 to %d bytes, the pool's largest block, was %d; larger blocks are added by"
                 .formatted(maxBlockBytes, lengthBytes)
-            + " rdma4j.pool.blockSizes");
+            + " rdma4j.pool.blockSizes, and allocateLarge lends memory of any length");
   }
 }

@@ -1,6 +1,7 @@
 package io.rdma4j.pool.internal;
 
 import io.rdma4j.os.Mapping;
+import io.rdma4j.pool.RegisteredRange;
 import io.rdma4j.pool.internal.SlabFactory.RegisteredMemory;
 import io.rdma4j.provider.MemoryRegistrar.Registration;
 import java.lang.foreign.MemorySegment;
@@ -21,7 +22,7 @@ import java.util.concurrent.atomic.AtomicReference;
  * A pending slab's blocks are all free and in nobody's reach but the slab's own; it is registered
  * still, and whoever moves the state on owns the blocks.
  */
-public final class Slab {
+public final class Slab implements RegisteredRange {
   /** Where a slab is in its life. */
   enum State {
     ACTIVE,
@@ -117,11 +118,13 @@ public final class Slab {
   }
 
   /** Returns the bytes mapped and registered. */
-  long lengthBytes() {
+  @Override
+  public long lengthBytes() {
     return memory.mapping().lengthBytes();
   }
 
-  long address() {
+  @Override
+  public long address() {
     return memory.mapping().address();
   }
 
@@ -131,11 +134,13 @@ public final class Slab {
   }
 
   /** Returns the local key with the registrar of that place in the pool's list. */
+  @Override
   public int lkey(int registrar) {
     return lkeys[registrar];
   }
 
   /** Returns the remote key with the registrar of that place in the pool's list. */
+  @Override
   public int rkey(int registrar) {
     return rkeys[registrar];
   }

@@ -64,37 +64,54 @@ final class SlabFactory {
   RegisteredMemory create(long lengthBytes, int node) {
     Mapping mapping = map(lengthBytes, node);
     List<Registration> done = new ArrayList<>(registrars.size());
-    for (MemoryRegistrar registrar : registrars) {
-      try {
-        long startNs = System.nanoTime();
-        done.add(registrar.register(mapping.address(), mapping.lengthBytes()));
-        registrationTimes.record(System.nanoTime() - startNs);
-      } catch (RuntimeException e) {
-        registrationFailures.increment();
-        giveBack(RegisteredMemory.of(mapping, done, node), e);
-        throw refused(registrar, lengthBytes, e);
-      } catch (Error e) {
-        giveBack(RegisteredMemory.of(mapping, done, node), e);
-        throw e;
-      }
+    try {
+      mapping.populate(0, mapping.lengthBytes());
+      register(mapping.address(), mapping.lengthBytes(), done);
+      return RegisteredMemory.of(mapping, mapping.lengthBytes(), done, node);
+    } catch (RuntimeException | Error e) {
+      giveBack(RegisteredMemory.of(mapping, mapping.lengthBytes(), done, node), e);
+      throw e;
     }
-    pinnedBytes.getAndAdd(mapping.lengthBytes());
-    return RegisteredMemory.of(mapping, done, node);
   }
 
-  /** Maps memory on or near a node, pages present. */
-  private Mapping map(long lengthBytes, int node) {
+  /** Maps memory, whose bytes have been reserved, on or near a node; no page is present yet. */
+  Mapping map(long lengthBytes, int node) {
     Mapping mapping = Mapping.anonymous(lengthBytes, pages, Mapping.Option.DONT_FORK);
     try {
       if (node != NumaPolicy.UNKNOWN) {
         mapping.preferNode(node);
       }
-      mapping.populate(0, mapping.lengthBytes());
       return mapping;
     } catch (RuntimeException | Error e) {
       mapping.close();
       throw e;
     }
+  }
+
+  /**
+   * Registers mapped memory with every registrar.
+   *
+   * @param done gets the registrations that were made, in the order of the registrars
+   * @throws PoolGrowthException when one refuses; what is in {@code done} belongs to the caller
+   */
+  void register(long address, long lengthBytes, List<Registration> done) {
+    for (MemoryRegistrar registrar : registrars) {
+      try {
+        long startNs = System.nanoTime();
+        done.add(registrar.register(address, lengthBytes));
+        registrationTimes.record(System.nanoTime() - startNs);
+      } catch (RuntimeException e) {
+        registrationFailures.increment();
+        throw refused(registrar, lengthBytes, e);
+      }
+    }
+    pinnedBytes.getAndAdd(lengthBytes);
+  }
+
+  /** Returns the length of a mapping of that many bytes. */
+  long wholePages(long bytes) {
+    long page = pages == HugePages.EXPLICIT ? Mapping.HUGE_PAGE_BYTES : Mapping.pageSizeBytes();
+    return Math.ceilDiv(bytes, page) * page;
   }
 
   /** Gives memory back that will not become a slab; what goes wrong is added to the cause. */
@@ -117,6 +134,7 @@ final class SlabFactory {
   boolean deregister(RegisteredMemory memory) {
     RuntimeException failure = null;
     boolean forgotten = true;
+    boolean changed = false;
     for (int i = memory.registrations().size() - 1; i >= 0; i--) {
       if (memory.forgotten()[i]) {
         continue;
@@ -128,6 +146,7 @@ final class SlabFactory {
         if (registration.isDeregistered()) {
           deregistrationTimes.record(System.nanoTime() - startNs);
           memory.forgotten()[i] = true;
+          changed = true;
         } else {
           forgotten = false;
         }
@@ -143,8 +162,8 @@ final class SlabFactory {
     if (failure != null) {
       throw failure;
     }
-    if (forgotten && memory.isWhole(registrars.size())) {
-      pinnedBytes.getAndAdd(-memory.mapping().lengthBytes());
+    if (forgotten && changed && memory.isWhole(registrars.size())) {
+      pinnedBytes.getAndAdd(-memory.lengthBytes());
     }
     return forgotten;
   }
@@ -184,20 +203,27 @@ final class SlabFactory {
   }
 
   /**
-   * A mapping and its registrations, in the order of the registrars.
+   * A mapping, or a part of one, and its registrations, in the order of the registrars.
    *
+   * @param lengthBytes the bytes that are registered
    * @param forgotten which devices have forgotten it; written by whoever gives it back
    * @param node the NUMA node it was placed on, -1 when unknown
    */
   record RegisteredMemory(
-      Mapping mapping, List<Registration> registrations, boolean[] forgotten, int node) {
+      Mapping mapping,
+      long lengthBytes,
+      List<Registration> registrations,
+      boolean[] forgotten,
+      int node) {
     /** Returns false for memory that was refused by one of the devices. */
     boolean isWhole(int devices) {
       return registrations.size() == devices;
     }
 
-    static RegisteredMemory of(Mapping mapping, List<Registration> registrations, int node) {
-      return new RegisteredMemory(mapping, registrations, new boolean[registrations.size()], node);
+    static RegisteredMemory of(
+        Mapping mapping, long lengthBytes, List<Registration> registrations, int node) {
+      return new RegisteredMemory(
+          mapping, lengthBytes, registrations, new boolean[registrations.size()], node);
     }
   }
 }

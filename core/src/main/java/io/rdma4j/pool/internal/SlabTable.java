@@ -1,5 +1,7 @@
 package io.rdma4j.pool.internal;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 import java.util.Objects;
 import java.util.function.IntFunction;
@@ -12,12 +14,39 @@ import org.jspecify.annotations.Nullable;
  */
 final class SlabTable {
   /** Numbers beyond those of whole slabs, for fallback slabs of one block. */
-  private static final int SPARE_SLABS = 1024;
+  static final int SPARE_SLABS = 1024;
+
+  private static final VarHandle VERSION;
+
+  static {
+    try {
+      VERSION = MethodHandles.lookup().findVarHandle(SlabTable.class, "version", Version.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
 
   private final int indexBits;
   private final int mostSlabs;
-  private volatile @Nullable Slab[] slabs = {};
+
+  /**
+   * Written under this object's monitor. Read without, and without a barrier: see {@link Version}.
+   */
+  private Version version = new Version(new Slab[0]);
+
   private boolean closed;
+
+  /**
+   * The slabs at some time. A thread that holds a block has seen the version that brought its slab,
+   * or a later one; and whichever it sees, it sees whole, because the field is final.
+   */
+  private static final class Version {
+    final @Nullable Slab[] slabs;
+
+    Version(@Nullable Slab[] slabs) {
+      this.slabs = slabs;
+    }
+  }
 
   /**
    * Creates an empty table.
@@ -49,7 +78,7 @@ final class SlabTable {
     if (closed) {
       throw new IllegalStateException("the pool was closed while it grew");
     }
-    @Nullable Slab[] now = slabs;
+    @Nullable Slab[] now = version.slabs;
     int number = 0;
     while (number < now.length && now[number] != null) {
       number++;
@@ -60,7 +89,7 @@ final class SlabTable {
     Slab slab = maker.apply(number);
     @Nullable Slab[] changed = Arrays.copyOf(now, Math.max(now.length, number + 1));
     changed[number] = slab;
-    slabs = changed;
+    publish(changed);
     return slab;
   }
 
@@ -69,10 +98,18 @@ final class SlabTable {
     if (closed) {
       return false;
     }
-    @Nullable Slab[] changed = slabs.clone();
+    @Nullable Slab[] changed = version.slabs.clone();
     changed[slab.number()] = null;
-    slabs = changed;
+    publish(changed);
     return true;
+  }
+
+  private void publish(@Nullable Slab[] changed) {
+    VERSION.setVolatile(this, new Version(changed));
+  }
+
+  private Version latest() {
+    return (Version) VERSION.getVolatile(this);
   }
 
   /** Refuses changes from here on. */
@@ -81,12 +118,12 @@ final class SlabTable {
   }
 
   Slab[] all() {
-    return Arrays.stream(slabs).filter(Objects::nonNull).toArray(Slab[]::new);
+    return Arrays.stream(latest().slabs).filter(Objects::nonNull).toArray(Slab[]::new);
   }
 
   /** Returns the slab of a block that exists. */
   Slab slabOf(int block) {
-    return Objects.requireNonNull(slabs[block >>> indexBits]);
+    return Objects.requireNonNull(version.slabs[block >>> indexBits]);
   }
 
   int indexOf(int block) {
@@ -99,7 +136,7 @@ final class SlabTable {
 
   /** Returns the slab of a number that may be anything, null when there is no such block. */
   @Nullable Slab find(int block) {
-    @Nullable Slab[] now = slabs;
+    @Nullable Slab[] now = version.slabs;
     int number = block >>> indexBits;
     Slab slab = number < now.length ? now[number] : null;
     return slab != null && indexOf(block) < slab.blocks() ? slab : null;

@@ -1,11 +1,12 @@
 package io.rdma4j.pool.internal;
 
 import io.rdma4j.concurrent.NanoClock;
-import io.rdma4j.os.Mapping;
 import io.rdma4j.os.SystemRoot;
 import io.rdma4j.pool.PoolConfig;
 import io.rdma4j.pool.internal.SlabFactory.RegisteredMemory;
 import io.rdma4j.provider.MemoryRegistrar;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -13,6 +14,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * go. Safe for use by several threads.
  */
 final class Slabs {
+  private static final Logger LOG = System.getLogger("io.rdma4j.pool");
   private static final long LOOK_AGAIN_NS = 1_000_000;
   private static final AtomicInteger POOLS = new AtomicInteger();
 
@@ -31,11 +34,19 @@ final class Slabs {
   private final BlockLinks links;
   private final BlockStates states;
   private final SlabFactory factory;
+  private final AddressIndex index = new AddressIndex();
   private final int firstGeneration = BlockHandle.firstGeneration(POOLS.incrementAndGet());
 
   /** Slabs out of the pool that a device has not forgotten yet. */
   private final ConcurrentLinkedQueue<Slab> leaving = new ConcurrentLinkedQueue<>();
 
+  /** Held from the moment that a slab can not be revived until its budget is back. */
+  private final Object retirement = new Object();
+
+  /** Gives back other memory of the pool that nobody uses; false when there is none. */
+  private volatile BooleanSupplier evictOther = () -> false;
+
+  private final AtomicInteger fallbackSlabs = new AtomicInteger();
   private final LongAdder adoptions = new LongAdder();
   private final AllocationTimes allocationTimes;
 
@@ -87,6 +98,15 @@ final class Slabs {
     return leaving;
   }
 
+  AddressIndex index() {
+    return index;
+  }
+
+  /** Says what else to evict when the budget is spent and no slab is pending. */
+  void thenEvict(BooleanSupplier evictOther) {
+    this.evictOther = evictOther;
+  }
+
   /**
    * Adds a whole slab to a class. When the budget is spent, slabs that wait for deregistration make
    * room.
@@ -97,8 +117,11 @@ final class Slabs {
    */
   boolean grow(SizeClassPool pool, int node, SizeClassPool... others) {
     Slab slab = create(pool, config.slabBytes(), node, false);
-    while (slab == null && removeOnePending(others)) {
+    while (slab == null && (evictPending(others) || evictOther.getAsBoolean())) {
       slab = create(pool, config.slabBytes(), node, false);
+    }
+    if (slab == null) {
+      slab = createAfterRetirement(pool, node);
     }
     if (slab == null) {
       return false;
@@ -107,7 +130,14 @@ final class Slabs {
     return true;
   }
 
-  private boolean removeOnePending(SizeClassPool... classes) {
+  /** Removes the slab of a class that has been pending for longest; false when there is none. */
+  boolean evictPending(SizeClassPool... classes) {
+    synchronized (retirement) {
+      return evictOnePending(classes);
+    }
+  }
+
+  private boolean evictOnePending(SizeClassPool... classes) {
     for (SizeClassPool pool : classes) {
       Slab slab = pool.retireOldest();
       if (slab != null) {
@@ -130,9 +160,19 @@ final class Slabs {
    * @throws io.rdma4j.pool.PoolGrowthException when a registrar refuses; nothing is left behind
    */
   long fallBack(SizeClassPool pool, int node) {
-    long page = Mapping.pageSizeBytes();
-    long lengthBytes = (pool.blockBytes() + page - 1) / page * page;
-    Slab slab = create(pool, lengthBytes, node, true);
+    // Beyond this number they would take the numbers of whole slabs.
+    if (fallbackSlabs.incrementAndGet() > SlabTable.SPARE_SLABS) {
+      fallbackSlabs.getAndDecrement();
+      return BlockHandle.NONE;
+    }
+    Slab slab = null;
+    try {
+      slab = create(pool, factory.wholePages(pool.blockBytes()), node, true);
+    } finally {
+      if (slab == null) {
+        fallbackSlabs.getAndDecrement();
+      }
+    }
     if (slab == null) {
       return BlockHandle.NONE;
     }
@@ -161,6 +201,8 @@ final class Slabs {
       Slab slab = table.add(number -> carve(number, pool, fallback, memory));
       if (slab == null) {
         factory.giveBack(memory, new IllegalStateException("no slab number is free"));
+      } else {
+        index.add(slab);
       }
       return slab;
     } catch (RuntimeException | Error e) {
@@ -187,13 +229,48 @@ final class Slabs {
   }
 
   /**
+   * Takes a pending slab out of its class and gives its memory back.
+   *
+   * @return false when it is wanted again
+   */
+  boolean retire(SizeClassPool pool, Slab slab) {
+    synchronized (retirement) {
+      if (!pool.retire(slab)) {
+        return false;
+      }
+      remove(slab);
+      return true;
+    }
+  }
+
+  /** Takes bytes from the budget, once what has left its class has given them back. */
+  boolean reserveAfterRetirement(long bytes) {
+    synchronized (retirement) {
+      return factory.reserve(bytes);
+    }
+  }
+
+  /** Makes a slab when one that is in no class any more has given its budget back. */
+  private @Nullable Slab createAfterRetirement(SizeClassPool pool, int node) {
+    synchronized (retirement) {
+      return create(pool, config.slabBytes(), node, false);
+    }
+  }
+
+  /**
    * Deregisters and unmaps a slab that its class has retired. What a device does not forget yet
    * keeps its memory and its budget until {@link #retryLeaving}.
    */
   void remove(Slab slab) {
     if (table.remove(slab)) {
+      index.remove(slab);
       leaving.add(slab);
-      retryLeaving();
+      try {
+        leave(slab);
+      } catch (RuntimeException e) {
+        // Counted; the maintenance tries again and tells. It is no matter of whoever wants memory.
+        LOG.log(Level.DEBUG, "a slab could not leave at once", e);
+      }
     }
   }
 
@@ -206,9 +283,7 @@ final class Slabs {
     RuntimeException failure = null;
     for (Slab slab : leaving) {
       try {
-        if (forget(slab) && leaving.remove(slab)) {
-          slab.unmap();
-        }
+        leave(slab);
       } catch (RuntimeException e) {
         failure = e;
       }
@@ -218,12 +293,23 @@ final class Slabs {
     }
   }
 
+  /** Unmaps a slab on its way out once no device can reach it. */
+  private void leave(Slab slab) {
+    if (forget(slab)) {
+      slab.unmap();
+      leaving.remove(slab);
+    }
+  }
+
   /** Returns true once no device can reach a slab, which gives its budget back. */
   private boolean forget(Slab slab) {
     synchronized (slab) {
       if (!slab.isForgotten() && factory.deregister(slab.memory())) {
         slab.markForgotten();
         factory.unreserve(slab.lengthBytes());
+        if (slab.isFallback()) {
+          fallbackSlabs.getAndDecrement();
+        }
       }
       return slab.isForgotten();
     }
@@ -236,10 +322,10 @@ final class Slabs {
         .count();
   }
 
-  /** Waits until no block is on lease, or the time is over. */
-  void awaitReleases(long timeoutNs) {
+  /** Waits until no block is on lease and nothing else is in use, or the time is over. */
+  void awaitReleases(long timeoutNs, BooleanSupplier isOtherInUse) {
     long startNs = System.nanoTime();
-    while (leasedBlocks() > 0
+    while ((leasedBlocks() > 0 || isOtherInUse.getAsBoolean())
         && System.nanoTime() - startNs < timeoutNs
         && !Thread.currentThread().isInterrupted()) {
       LockSupport.parkNanos(this, LOOK_AGAIN_NS);
@@ -259,6 +345,7 @@ final class Slabs {
    */
   void close() {
     table.close();
+    index.clear();
     RuntimeException failure = null;
     long leased = 0;
     for (Slab slab : table.all()) {
@@ -273,6 +360,9 @@ final class Slabs {
     } catch (RuntimeException e) {
       failure = merged(failure, e);
     }
+    if (!leaving.isEmpty()) {
+      failure = merged(failure, stillReachable(leavingBytes(), "of trimmed slabs"));
+    }
     if (leased > 0) {
       failure = merged(stillLeased(leased), failure);
     }
@@ -283,19 +373,24 @@ final class Slabs {
 
   /** Returns the blocks still on lease. Memory that a device may still reach stays mapped. */
   private int close(Slab slab) {
-    if (slab.isForgotten()) {
+    if (slab.isForgotten() && !slab.isMapped()) {
       return 0;
     }
+    boolean again = slab.isForgotten();
     if (!forget(slab)) {
-      throw new IllegalStateException(
-          "posted requests still use %d bytes at 0x%x, which stay registered and mapped; close again"
-              .formatted(slab.lengthBytes(), slab.address()));
+      throw stillReachable(slab.lengthBytes(), "at 0x%x".formatted(slab.address()));
     }
     int leased = slab.leasedBlocks(states);
     if (leased == 0) {
       slab.unmap();
     }
-    return leased;
+    return again ? 0 : leased;
+  }
+
+  private static IllegalStateException stillReachable(long bytes, String where) {
+    return new IllegalStateException(
+        "posted requests still use %d bytes %s, which stay registered and mapped; close again"
+            .formatted(bytes, where));
   }
 
   private static IllegalStateException stillLeased(long blocks) {
@@ -305,7 +400,7 @@ final class Slabs {
             .formatted(blocks));
   }
 
-  private static RuntimeException merged(
+  static RuntimeException merged(
       @Nullable RuntimeException first, @Nullable RuntimeException next) {
     if (first == null || next == null) {
       return first == null ? Objects.requireNonNull(next) : first;
@@ -321,13 +416,13 @@ final class Slabs {
 
   /** Returns the bytes of slabs that are registered but of no use to anybody until revived. */
   long pendingBytes(SizeClassPool... classes) {
-    return Arrays.stream(classes).mapToLong(pool -> pool.pendingBlocks() * pool.blockBytes()).sum();
+    return Arrays.stream(classes).mapToLong(SizeClassPool::pendingSlabBytes).sum();
   }
 
   /** Counts the fallback slabs whose first user is done, so that they serve everybody now. */
   void countAdoptions() {
     for (Slab slab : table.all()) {
-      if (slab.isFallback() && slab.heat().liveBlocks() == 0 && slab.adopt()) {
+      if (slab.isFallback() && slab.leasedBlocks(states) == 0 && slab.adopt()) {
         adoptions.increment();
       }
     }

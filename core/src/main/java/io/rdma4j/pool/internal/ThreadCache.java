@@ -23,7 +23,10 @@ import java.lang.ref.WeakReference;
  */
 final class ThreadCache {
   private static final int FIRST_RUN = 1 << 10;
-  private static final int LONGEST_RUN = 1 << 20;
+  private static final int LONGEST_RUN = 1 << 16;
+
+  /** An exclusive time of so many runs was worth it, so the next may come as soon as the first. */
+  private static final int GOOD_RUNS = 16;
 
   private final WeakReference<Thread> owner;
   private final Holders holders;
@@ -33,10 +36,16 @@ final class ThreadCache {
   private int identity;
   private boolean shut;
 
+  /** Whether the revocation set the owner's interrupt flag, as far as can be told. */
+  private boolean wokenByRevocation;
+
   /** The owner's releases, by compare-and-set, that are left until the cache is exclusive again. */
   private int releasesLeft = FIRST_RUN;
 
   private int run = FIRST_RUN;
+
+  /** Takes before the cache became exclusive. */
+  private long takesBefore;
 
   /**
    * Creates the calling thread's cache.
@@ -81,11 +90,16 @@ final class ThreadCache {
 
   /**
    * Returns true when an owner's operation failed because the view was revoked, after the revoking
-   * thread has finished.
+   * thread has finished. Called by the owner.
    */
   synchronized boolean isInterrupted(IllegalStateException e) {
     if (!view.isRevoked()) {
       throw e;
+    }
+    if (wokenByRevocation) {
+      wokenByRevocation = false;
+      // The flag is of the JVM's making, and whoever looks at it next would take it for a request.
+      Thread.interrupted();
     }
     return true;
   }
@@ -95,7 +109,12 @@ final class ThreadCache {
     if (view.isRevoked()) {
       return;
     }
+    // To stop a thread inside an access, HotSpot sends it an asynchronous exception, and sets its
+    // interrupt flag to wake it up (JavaThread::install_async_exception in javaThread.cpp).
+    Thread thread = owner.get();
+    boolean interruptedBefore = thread != null && thread.isInterrupted();
     view.revoke();
+    wokenByRevocation = thread != null && !interruptedBefore && thread.isInterrupted();
     for (Magazine magazine : magazines) {
       magazine.collect();
     }
@@ -106,7 +125,8 @@ final class ThreadCache {
     if (Holders.isOdd(identity)) {
       revoke();
       become(holders.share(slot));
-      run = Math.min(LONGEST_RUN, 2 * run);
+      boolean worthIt = takes() - takesBefore > (long) GOOD_RUNS * run;
+      run = worthIt ? FIRST_RUN : Math.min(LONGEST_RUN, 2 * run);
       releasesLeft = run;
     }
   }
@@ -127,7 +147,16 @@ final class ThreadCache {
   synchronized void makeExclusive() {
     if (open() && !Holders.isOdd(identity)) {
       become(holders.makeExclusive(slot));
+      takesBefore = takes();
     }
+  }
+
+  private long takes() {
+    long takes = 0;
+    for (Magazine magazine : magazines) {
+      takes += magazine.takes();
+    }
+    return takes;
   }
 
   /** Lets the owner use the cache again if it had been revoked; false when that was not so. */
@@ -139,6 +168,7 @@ final class ThreadCache {
   synchronized boolean open() {
     if (!shut && view.isRevoked()) {
       MemorySegment segment = view.renew();
+      wokenByRevocation = false;
       for (Magazine magazine : magazines) {
         magazine.restore(segment);
       }

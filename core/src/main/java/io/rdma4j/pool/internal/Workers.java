@@ -14,9 +14,11 @@ import java.util.concurrent.TimeUnit;
 final class Workers implements AutoCloseable {
   private static final long KEEP_ALIVE_S = 10;
 
+  private final String prefix;
   private final ThreadPoolExecutor threads;
 
   Workers(String poolName, int most) {
+    this.prefix = poolName + "-worker-";
     this.threads =
         new ThreadPoolExecutor(
             most,
@@ -24,7 +26,7 @@ final class Workers implements AutoCloseable {
             KEEP_ALIVE_S,
             TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(),
-            Thread.ofPlatform().daemon().name(poolName + "-worker-", 0).factory());
+            Thread.ofPlatform().daemon().name(prefix, 0).factory());
     threads.allowCoreThreadTimeOut(true);
   }
 
@@ -41,5 +43,32 @@ final class Workers implements AutoCloseable {
   @Override
   public void close() {
     threads.shutdown();
+  }
+
+  /**
+   * Waits after a close until the last task has ended, through interrupts.
+   *
+   * @return false when the time is over first, or the calling thread is a worker itself
+   */
+  boolean awaitEnd(long timeoutNs) {
+    if (Thread.currentThread().getName().startsWith(prefix)) {
+      return false;
+    }
+    long endNs = System.nanoTime() + timeoutNs;
+    boolean interrupted = false;
+    try {
+      while (true) {
+        try {
+          return threads.awaitTermination(
+              Math.max(0, endNs - System.nanoTime()), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
   }
 }

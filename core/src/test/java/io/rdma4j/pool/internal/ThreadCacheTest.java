@@ -1,6 +1,7 @@
 package io.rdma4j.pool.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rdma4j.concurrent.NanoClock;
@@ -86,6 +87,7 @@ class ThreadCacheTest {
     long rounds = 0;
     while (!stop.get()) {
       long handle = take(magazine);
+      assertFalse(Thread.interrupted(), "nobody has interrupted the owner");
       if (handle != BlockHandle.NONE) {
         rounds++;
         // Opened again, the cache has room, unless it was taken away once more.
@@ -172,6 +174,22 @@ class ThreadCacheTest {
     }
     assertTrue(ownReleases > 0, "the owner never won");
     assertTrue(foreignReleases.get() > 0, "the other thread never won");
+    assertAllFree();
+  }
+
+  /** After 2^30 leases the state of a free block of class 0 that nobody keeps is 0 again. */
+  @Test
+  void anInterruptedTakeTellsAStateOfZeroFromALease() {
+    assertTrue(slabs.grow(pool, NumaPolicy.UNKNOWN));
+    Magazine magazine = newCache().magazine(0);
+    int chain = pool.freeLists()[0].pop();
+    for (int block = chain; block != BlockLinks.NONE; block = slabs.links().next(block)) {
+      slabs.states().set(block, 0);
+    }
+    int left = magazine.fill(chain, BLOCKS);
+    assertEquals(BlockLinks.NONE, left);
+    assertTrue(pool.takeBack(magazine));
+    assertEquals(BlockHandle.NONE, magazine.take());
     assertAllFree();
   }
 

@@ -1,0 +1,182 @@
+package io.rdma4j.stress;
+
+import io.rdma4j.pool.HugePages;
+import io.rdma4j.pool.PoolConfig;
+import io.rdma4j.pool.PoolView;
+import io.rdma4j.pool.RegisteredBuffer;
+import io.rdma4j.pool.RegisteredBufferPool;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * Allocates and releases one block over and over, by each face of the pool. Gates run it in a
+ * process of its own and look at the code that the compiler made of it.
+ *
+ * <pre>
+ *  usage: HotLoop OPERATIONS FILE
+ * </pre>
+ */
+public final class HotLoop {
+  private static final int BLOCK_BYTES = 8 * 1024;
+
+  /** Operations of one call, so that the loop's method is compiled as such. */
+  private static final int CHUNK = 1_000;
+
+  private static final int WARM_UP = 200_000;
+
+  private HotLoop() {}
+
+  /** A way to allocate and release. */
+  enum Face {
+    /** {@code allocate(length, lease)} and the lease's release. */
+    LEASE {
+      @Override
+      Runnable loop(RegisteredBufferPool pool) {
+        return new Lease(pool);
+      }
+    },
+
+    /** The thread's view. */
+    VIEW {
+      @Override
+      Runnable loop(RegisteredBufferPool pool) {
+        return new View(pool);
+      }
+    },
+
+    /** A lease that goes over into a handle, released through the pool. */
+    HANDLE {
+      @Override
+      Runnable loop(RegisteredBufferPool pool) {
+        return new Handle(pool);
+      }
+    },
+
+    /** As {@link #LEASE}, on a virtual thread, whose cache others share. */
+    VIRTUAL {
+      @Override
+      Runnable loop(RegisteredBufferPool pool) {
+        return new Lease(pool);
+      }
+    };
+
+    /** Makes the calling thread's loop of {@link #CHUNK} operations. */
+    abstract Runnable loop(RegisteredBufferPool pool);
+
+    /** Runs an action on a thread of the kind that this face is for. */
+    void onItsThread(Runnable action) throws InterruptedException {
+      if (this == VIRTUAL) {
+        Thread.ofVirtual().start(action).join();
+      } else {
+        action.run();
+      }
+    }
+  }
+
+  static RegisteredBufferPool newPool() {
+    PoolConfig config =
+        PoolConfig.builder()
+            .blockSizes(BLOCK_BYTES)
+            .slabBytes(1 << 20)
+            .maxBytes(1 << 20)
+            .minBytes(0)
+            .initialBytes(1 << 20)
+            .hugePages(HugePages.NONE)
+            .backgroundThread(false)
+            .build();
+    return RegisteredBufferPool.create(config, List.of());
+  }
+
+  private static final class Lease implements Runnable {
+    private final RegisteredBufferPool pool;
+    private final RegisteredBuffer lease;
+
+    Lease(RegisteredBufferPool pool) {
+      this.pool = pool;
+      this.lease = pool.newLease();
+    }
+
+    @Override
+    public void run() {
+      for (int i = 0; i < CHUNK; i++) {
+        pool.allocate(BLOCK_BYTES, lease);
+        lease.close();
+      }
+    }
+  }
+
+  private static final class View implements Runnable {
+    private final PoolView view;
+
+    View(RegisteredBufferPool pool) {
+      this.view = pool.view(BLOCK_BYTES);
+    }
+
+    @Override
+    public void run() {
+      for (int i = 0; i < CHUNK; i++) {
+        view.release(view.allocate());
+      }
+    }
+  }
+
+  private static final class Handle implements Runnable {
+    private final RegisteredBufferPool pool;
+    private final RegisteredBuffer lease;
+
+    Handle(RegisteredBufferPool pool) {
+      this.pool = pool;
+      this.lease = pool.newLease();
+    }
+
+    @Override
+    public void run() {
+      for (int i = 0; i < CHUNK; i++) {
+        pool.allocate(BLOCK_BYTES, lease);
+        pool.release(lease.detach());
+      }
+    }
+  }
+
+  /** Runs a loop so often that the compiler is done with it. */
+  static void warmUp(Runnable loop) {
+    run(loop, WARM_UP);
+  }
+
+  static void run(Runnable loop, int operations) {
+    for (int i = 0; i < operations; i += CHUNK) {
+      loop.run();
+    }
+  }
+
+  /**
+   * Runs each face: warm-up, then {@code operations}, then three times as many, with a mark before
+   * and behind each of the two. In the end the compiled code is written to the file.
+   */
+  public static void main(String[] args) throws Exception {
+    int operations = Integer.parseInt(args[0]);
+    try (RegisteredBufferPool pool = newPool()) {
+      for (Face face : Face.values()) {
+        face.onItsThread(
+            () -> {
+              Runnable loop = face.loop(pool);
+              warmUp(loop);
+              mark();
+              run(loop, operations);
+              mark();
+              run(loop, 3 * operations);
+              mark();
+            });
+      }
+    }
+    CodeImage.write(Path.of(args[1]));
+  }
+
+  /** Calls {@link Callgrind#MARK}, which is of no use but to be seen by callgrind. */
+  private static void mark() {
+    long bytes = Runtime.getRuntime().totalMemory();
+    if (bytes <= 0) {
+      throw new IllegalStateException("no heap");
+    }
+  }
+}
