@@ -18,4 +18,6 @@ module io.rdma4j.tools {
       info.picocli;
   opens io.rdma4j.tools.doctor to
       info.picocli;
+  opens io.rdma4j.tools.top to
+      info.picocli;
 }

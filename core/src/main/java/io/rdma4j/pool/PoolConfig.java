@@ -252,7 +252,10 @@ public final class PoolConfig {
     return values.get(PoolSetting.REGISTRATION_THREADS);
   }
 
-  /** Returns one in how many allocations is timed; a power of two, or 0 for none. */
+  /**
+   * Returns one in how many hits in a thread's cache is timed, besides each slower allocation; a
+   * power of two, or 0 for no times at all.
+   */
   public int sampleEvery() {
     return values.get(PoolSetting.SAMPLE_EVERY);
   }

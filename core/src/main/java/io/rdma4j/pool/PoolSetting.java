@@ -259,7 +259,8 @@ final class PoolSetting<T> {
               "0 or a power of two up to " + (1 << 30),
               n -> n == 0 || (n > 0 && Integer.bitCount(n) == 1)),
           fixed(1024),
-          "one in so many allocations is timed, 0 for none",
+          "one in so many hits in a thread's cache is timed, and each slower allocation; 0 for"
+              + " none",
           "1024",
           "reading the clock takes longer than an allocation");
 

@@ -58,7 +58,7 @@ public final class LatencyHistogram {
    * Counts a duration several times: a sample that stands for as many operations, so that it has
    * its weight beside operations that are all measured. Otherwise as {@link #record(long)}.
    *
-   * @param times at least 0
+   * @param times at least 1
    */
   public void record(long durationNs, long times) {
     long ns = Math.clamp(durationNs, 0, MAX_NS);

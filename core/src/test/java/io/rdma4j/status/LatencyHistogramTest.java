@@ -252,4 +252,16 @@ class LatencyHistogramTest {
     return List.of(
         distribution.count(), distribution.sumNs(), distribution.minNs(), distribution.maxNs());
   }
+
+  @Test
+  void aSampleCountsAsOftenAsItStandsFor() {
+    LatencyHistogram histogram = new LatencyHistogram();
+    histogram.record(30, 990);
+    histogram.record(5000, 10);
+    Distribution distribution = histogram.snapshot();
+    assertEquals(1000, distribution.count());
+    assertEquals(30 * 990 + 5000 * 10, distribution.sumNs());
+    assertEquals(30, distribution.percentileNs(99));
+    assertTrue(distribution.percentileNs(99.1) > 4900, distribution.toString());
+  }
 }

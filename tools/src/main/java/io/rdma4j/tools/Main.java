@@ -4,6 +4,7 @@ import io.rdma4j.Rdma4jException;
 import io.rdma4j.tools.demo.DemoCommand;
 import io.rdma4j.tools.demo.DemoNodeCommand;
 import io.rdma4j.tools.doctor.DoctorCommand;
+import io.rdma4j.tools.top.TopCommand;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.lang.module.ModuleDescriptor;
@@ -30,7 +31,7 @@ import picocli.CommandLine.ScopeType;
     versionProvider = Main.Version.class,
     exitCodeOnInvalidInput = Main.EXIT_USAGE,
     exitCodeOnExecutionException = Main.EXIT_FAILURE,
-    subcommands = {DemoCommand.class, DemoNodeCommand.class, DoctorCommand.class})
+    subcommands = {DemoCommand.class, DemoNodeCommand.class, DoctorCommand.class, TopCommand.class})
 public final class Main {
   static final int EXIT_USAGE = 64;
   static final int EXIT_FAILURE = 70;
