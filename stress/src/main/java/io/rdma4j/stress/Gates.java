@@ -26,6 +26,9 @@ public final class Gates {
   /** What surrounds the operations runs outside of compiled code and does not repeat exactly. */
   private static final double MOST_OTHER = 1;
 
+  /** A compare-and-set may fail now and then, where another thread was at work. */
+  private static final double MOST_RETRIES = 0.02;
+
   /** Below this many bytes an operation allocated nothing; the rest is the virtual machine's. */
   private static final double NO_BYTES = 0.05;
 
@@ -46,8 +49,8 @@ public final class Gates {
           Map.of(
               Face.LEASE, new Figures(224, 0),
               Face.VIEW, new Figures(151, 0),
-              Face.HANDLE, new Figures(350, 0),
-              Face.VIRTUAL, new Figures(596, 3)));
+              Face.HANDLE, new Figures(400, 0),
+              Face.VIRTUAL, new Figures(635, 3)));
 
   private int failures;
 
@@ -105,7 +108,7 @@ public final class Gates {
               cost.compiled(),
               most);
           check(
-              Math.abs(cost.atomics() - figures.atomics) < 0.001,
+              Math.abs(cost.atomics() - figures.atomics) < MOST_RETRIES,
               "%-8s %8.3f atomic operations, exactly %d",
               face,
               cost.atomics(),

@@ -31,7 +31,11 @@ final class InliningGate {
 
   /** The ways out of the hot paths. */
   private static final Set<String> SLOW =
-      Set.of(POOL + "internal.BlockPool::takeSlow", POOL + "internal.BlockPool::releaseSlow");
+      Set.of(
+          POOL + "internal.BlockPool::takeSlow",
+          POOL + "internal.BlockPool::releaseSlow",
+          POOL + "internal.BlockPool::takeFromAnyStripe",
+          POOL + "internal.AllocationTimes::recordSample");
 
   /** {@code 1849 515 b pack.age.Class::method (37 bytes)}, a compilation. */
   private static final Pattern COMPILATION =
