@@ -22,7 +22,7 @@ public final class HotLoop {
   /** Operations of one call, so that the loop's method is compiled as such. */
   private static final int CHUNK = 1_000;
 
-  private static final int WARM_UP = 200_000;
+  private static final int WARM_UP = 400_000;
 
   private HotLoop() {}
 
@@ -73,6 +73,7 @@ public final class HotLoop {
     }
   }
 
+  /** Takes no samples of times: one allocation in so many is slower then, the others are not. */
   static RegisteredBufferPool newPool() {
     PoolConfig config =
         PoolConfig.builder()
@@ -83,6 +84,7 @@ public final class HotLoop {
             .initialBytes(1 << 20)
             .hugePages(HugePages.NONE)
             .backgroundThread(false)
+            .sampleEvery(0)
             .build();
     return RegisteredBufferPool.create(config, List.of());
   }
