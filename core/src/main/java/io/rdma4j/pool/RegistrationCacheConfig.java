@@ -28,9 +28,6 @@ public final class RegistrationCacheConfig {
   /** Ten years: well within what a difference of nanoseconds can tell. */
   private static final Duration LONGEST_IDLE = Duration.ofDays(3650);
 
-  private static final Map<String, Long> BYTE_UNITS =
-      Map.of("", 1L, "k", 1L << 10, "m", 1L << 20, "g", 1L << 30);
-
   private static final Map<String, Long> MILLISECOND_UNITS =
       Map.of("ms", 1L, "s", 1000L, "m", 60_000L, "h", 3_600_000L);
 
@@ -116,30 +113,34 @@ public final class RegistrationCacheConfig {
     private Builder readFrom(Properties properties) {
       String entries = properties.getProperty(MAX_ENTRIES);
       if (entries != null) {
-        long value = parse(MAX_ENTRIES, entries, BYTE_UNITS, "a whole number, with k, m or g");
         // What does not fit is out of range as well.
-        maxEntries = (int) Math.min(value, Integer.MAX_VALUE);
+        maxEntries = (int) Math.min(wholeNumber(MAX_ENTRIES, entries), Integer.MAX_VALUE);
       }
       String bytes = properties.getProperty(MAX_BYTES);
       if (bytes != null) {
-        maxBytes = parse(MAX_BYTES, bytes, BYTE_UNITS, "a whole number, with k, m or g");
+        maxBytes = wholeNumber(MAX_BYTES, bytes);
       }
       String idle = properties.getProperty(MAX_IDLE);
       if (idle != null) {
-        maxIdle =
-            Duration.ofMillis(
-                parse(MAX_IDLE, idle, MILLISECOND_UNITS, "a whole number with ms, s, m or h"));
+        maxIdle = Duration.ofMillis(milliseconds(MAX_IDLE, idle));
       }
       return this;
     }
 
-    private static long parse(String property, String text, Map<String, Long> units, String form) {
+    private static long wholeNumber(String property, String text) {
+      return ConfigText.BYTES
+          .parse(text)
+          .orElseThrow(() -> malformed(property, text, "a whole number, with k, m or g", null));
+    }
+
+    private static long milliseconds(String property, String text) {
+      String form = "a whole number with ms, s, m or h";
       String value = text.strip().toLowerCase(Locale.ROOT);
       int digits = 0;
       while (digits < value.length() && Character.isDigit(value.charAt(digits))) {
         digits++;
       }
-      Long unit = units.get(value.substring(digits));
+      Long unit = MILLISECOND_UNITS.get(value.substring(digits));
       try {
         if (unit != null) {
           return Math.multiplyExact(Long.parseLong(value.substring(0, digits)), unit);

@@ -9,7 +9,6 @@ import io.rdma4j.pool.RegisteredRange;
 import io.rdma4j.provider.MemoryRegistrar;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
@@ -24,7 +23,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class BlockPool {
   private static final long WORKERS_END_NS = 10_000_000_000L;
-  private static final AtomicInteger POOLS = new AtomicInteger();
 
   private final PoolConfig config;
   private final Slabs slabs;
@@ -54,10 +52,10 @@ public final class BlockPool {
       SystemRoot root,
       NanoClock clock,
       PoolProgress progress) {
-    String name = "rdma4j-pool-" + POOLS.incrementAndGet();
     this.config = config;
     NumaPolicy numa = numaPolicy(config, registrars, root);
     this.slabs = new Slabs(config, sizes, registrars, root, numa, clock);
+    String name = "rdma4j-pool-" + slabs.poolNumber();
     this.table = slabs.table();
     this.states = slabs.states();
     this.times = slabs.allocationTimes();

@@ -1,15 +1,9 @@
 package io.rdma4j.pool.internal;
 
-import io.rdma4j.Rdma4jException;
 import io.rdma4j.pool.ExhaustionPolicy;
 import io.rdma4j.pool.PoolConfig;
-import io.rdma4j.pool.PoolGrowthException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,9 +15,6 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use by several threads.
  */
 final class BlockSearch {
-  private static final long SHORTEST_WAIT_NS = 20_000;
-  private static final long LONGEST_WAIT_NS = 1_000_000;
-
   private final ExhaustionPolicy policy;
   private final long releaseTimeoutNs;
   private final double lowWatermark;
@@ -41,7 +32,7 @@ final class BlockSearch {
       NumaPolicy numa,
       AtomicBoolean closed) {
     this.policy = config.exhaustion();
-    this.releaseTimeoutNs = config.exhaustionTimeoutNs();
+    this.releaseTimeoutNs = policy == ExhaustionPolicy.WAIT ? config.exhaustionTimeoutNs() : 0;
     this.lowWatermark = config.lowWatermark();
     this.classes = classes;
     this.caches = caches;
@@ -131,7 +122,7 @@ final class BlockSearch {
 
   /** Waits for a slab, or for a block to come free, whichever is first. */
   private long await(SizeClassPool pool, @Nullable Magazine magazine, int node) {
-    Patience patience = new Patience();
+    Waiting waiting = new Waiting(releaseTimeoutNs);
     pool.growth().waiters().getAndIncrement();
     try {
       CompletableFuture<Boolean> slab = null;
@@ -144,92 +135,20 @@ final class BlockSearch {
         }
         // The outcome of an attempt once joined is not missed, be it while looking elsewhere.
         slab = slab != null ? slab : requestSlab(pool, node, grown);
-        if (slab == null || !patience.awaitSlab(slab)) {
+        if (slab == null || !waiting.awaitAttempt(slab)) {
           continue;
         }
         boolean spent = !slab.resultNow();
         slab = null;
         // An attempt that was under way already may have looked at the budget before this search.
-        if (spent && refusals++ > 0 && !patience.awaitRelease()) {
+        if (spent && refusals++ > 0 && !waiting.awaitRelease()) {
           pool.countExhausted();
           return BlockHandle.NONE;
         }
       }
     } finally {
       pool.growth().waiters().getAndDecrement();
-      patience.end();
+      waiting.end();
     }
-  }
-
-  /**
-   * One caller's waiting, in ever longer steps between which it looks again. An interrupt ends the
-   * wait for a release, not that for a slab, and stays set.
-   */
-  private final class Patience {
-    private long stepNs = SHORTEST_WAIT_NS;
-    private long releaseDeadlineNs;
-    private boolean waitsForRelease;
-    private boolean interrupted;
-
-    /**
-     * Waits one step.
-     *
-     * @return true when the attempt has ended without a failure
-     */
-    boolean awaitSlab(CompletableFuture<Boolean> slab) {
-      try {
-        slab.get(nextStepNs(), TimeUnit.NANOSECONDS);
-        return true;
-      } catch (TimeoutException e) {
-        return false;
-      } catch (InterruptedException e) {
-        interrupted = true;
-        return false;
-      } catch (ExecutionException e) {
-        throw failureOf(e);
-      }
-    }
-
-    /** Returns false when the policy does not allow to wait, or not any longer. */
-    boolean awaitRelease() {
-      if (policy != ExhaustionPolicy.WAIT) {
-        return false;
-      }
-      long nowNs = System.nanoTime();
-      if (!waitsForRelease) {
-        waitsForRelease = true;
-        releaseDeadlineNs = nowNs + releaseTimeoutNs;
-      }
-      interrupted |= Thread.interrupted();
-      long leftNs = releaseDeadlineNs - nowNs;
-      if (leftNs <= 0 || interrupted) {
-        return false;
-      }
-      LockSupport.parkNanos(this, Math.min(nextStepNs(), leftNs));
-      return true;
-    }
-
-    private long nextStepNs() {
-      long now = stepNs;
-      stepNs = Math.min(LONGEST_WAIT_NS, 2 * now);
-      return now;
-    }
-
-    void end() {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
-  }
-
-  /** Each of those who waited gets a failure of its own, with its own stack. */
-  private static RuntimeException failureOf(ExecutionException e) {
-    if (e.getCause() instanceof PoolGrowthException first) {
-      return new PoolGrowthException(first);
-    }
-    if (e.getCause() instanceof Rdma4jException first) {
-      return new Rdma4jException(String.valueOf(first.getMessage()), first);
-    }
-    return new IllegalStateException("growing the pool failed", e.getCause());
   }
 }

@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -32,9 +31,6 @@ import org.jspecify.annotations.Nullable;
 public final class LargeObjects implements AutoCloseable {
   /** Steps of size between one power of two and the next: at most an eighth is wasted. */
   private static final int STEPS_PER_DOUBLING = 8;
-
-  private static final long SHORTEST_WAIT_NS = 20_000;
-  private static final long LONGEST_WAIT_NS = 1_000_000;
 
   private final PoolConfig config;
   private final long maxBytes;
@@ -147,14 +143,10 @@ public final class LargeObjects implements AutoCloseable {
     if (reserve(sizeBytes)) {
       return make(sizeBytes, node, State.LEASED);
     }
+    Waiting waiting = new Waiting(releaseTimeoutNs);
     waiters.getAndIncrement();
     try {
-      long startNs = System.nanoTime();
-      long stepNs = SHORTEST_WAIT_NS;
-      long leftNs = releaseTimeoutNs;
-      while (leftNs > 0 && !Thread.currentThread().isInterrupted()) {
-        LockSupport.parkNanos(this, Math.min(stepNs, leftNs));
-        stepNs = Math.min(LONGEST_WAIT_NS, 2 * stepNs);
+      while (waiting.awaitRelease()) {
         LargeObject object = lease(lengthBytes, sizeBytes, node);
         if (object != null) {
           return object;
@@ -162,11 +154,11 @@ public final class LargeObjects implements AutoCloseable {
         if (reserve(sizeBytes)) {
           return make(sizeBytes, node, State.LEASED);
         }
-        leftNs = releaseTimeoutNs - (System.nanoTime() - startNs);
       }
       return null;
     } finally {
       waiters.getAndDecrement();
+      waiting.end();
     }
   }
 

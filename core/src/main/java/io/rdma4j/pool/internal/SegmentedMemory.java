@@ -2,7 +2,6 @@ package io.rdma4j.pool.internal;
 
 import io.rdma4j.Rdma4jException;
 import io.rdma4j.os.Mapping;
-import io.rdma4j.pool.PoolGrowthException;
 import io.rdma4j.pool.RegisteredRange;
 import io.rdma4j.pool.internal.SlabFactory.RegisteredMemory;
 import io.rdma4j.provider.MemoryRegistrar.Registration;
@@ -223,14 +222,8 @@ public final class SegmentedMemory {
   /** Everybody gets a failure of his own, with his own stack. */
   private void throwIfFailed() {
     Throwable first = failure;
-    if (first instanceof PoolGrowthException growth) {
-      throw new PoolGrowthException(growth);
-    }
-    if (first instanceof Rdma4jException) {
-      throw new Rdma4jException(String.valueOf(first.getMessage()), first);
-    }
     if (first != null) {
-      throw new IllegalStateException(String.valueOf(first.getMessage()), first);
+      throw Waiting.ownFailure(first, String.valueOf(first.getMessage()));
     }
   }
 

@@ -35,7 +35,8 @@ final class Slabs {
   private final BlockStates states;
   private final SlabFactory factory;
   private final AddressIndex index = new AddressIndex();
-  private final int firstGeneration = BlockHandle.firstGeneration(POOLS.incrementAndGet());
+  private final int poolNumber = POOLS.incrementAndGet();
+  private final int firstGeneration = BlockHandle.firstGeneration(poolNumber);
 
   /** Slabs out of the pool that a device has not forgotten yet. */
   private final ConcurrentLinkedQueue<Slab> leaving = new ConcurrentLinkedQueue<>();
@@ -67,6 +68,11 @@ final class Slabs {
     this.states = new BlockStates(table.mostBlocks());
     this.factory = new SlabFactory(config, registrars, root);
     this.allocationTimes = new AllocationTimes(config.sampleEvery());
+  }
+
+  /** Returns the pool's number in this process, from 1. */
+  int poolNumber() {
+    return poolNumber;
   }
 
   SlabTable table() {
