@@ -30,8 +30,10 @@ public final class Connection implements AutoCloseable {
   private final PathChoice path;
   private final Sender sender;
   private final Receiver receiver;
-  private final PendingRequests pending;
+  private final RequestTable requests;
+  private final Room room;
   private final Requester requester;
+  private final ReplyStreams replyStreams;
   private final Life life;
 
   Connection(
@@ -50,8 +52,10 @@ public final class Connection implements AutoCloseable {
     this.path = path;
     sender = new Sender(endpoint, poller, node.pool(), node.registrarIndex(endpoint.registrar()));
     receiver = new Receiver(this, handler);
-    pending = new PendingRequests(node);
-    requester = new Requester(node, sender, pending, toString());
+    requests = new RequestTable(node.config().requestWindow());
+    room = new Room(node, poller, sender, requests);
+    requester = new Requester(this, sender, room, requests);
+    replyStreams = new ReplyStreams(node, sender, room);
     life = new Life(this, endpoint, sender);
   }
 
@@ -80,14 +84,75 @@ public final class Connection implements AutoCloseable {
   }
 
   /**
-   * Sends a request by copy and waits for its reply. On a node without pollers of its own the
-   * caller polls while it waits.
+   * Sends a message by copy; waits for room while the path has none. On a node without pollers of
+   * its own the caller polls while it waits.
+   *
+   * @return {@link SendResult}; BACK_PRESSURED when there was no room within {@code timeoutNs}
+   * @throws MessageTooLargeException when it is longer than {@link #maxMessageBytes()}
+   * @throws IllegalStateException in a handler, which would wait for its own poller
+   * @throws io.rdma4j.Rdma4jException when interrupted
+   */
+  public long send(MemorySegment source, long offset, int lengthBytes, long timeoutNs) {
+    long deadlineNs = requester.deadline(timeoutNs);
+    long result;
+    do {
+      result = send(source, offset, lengthBytes);
+    } while (room.shouldTryAgain(result, deadlineNs));
+    return result;
+  }
+
+  /** Sends a pooled buffer; waits for room as {@link #send(MemorySegment, long, int, long)}. */
+  public long send(RegisteredBuffer buffer, long timeoutNs) {
+    long deadlineNs = requester.deadline(timeoutNs);
+    long result;
+    do {
+      result = send(buffer);
+    } while (room.shouldTryAgain(result, deadlineNs));
+    return result;
+  }
+
+  /**
+   * Calls back once when the path has room again, or the connection ends: for a sender that was
+   * {@link SendResult#BACK_PRESSURED} and does not wait. There is no order among callbacks and
+   * waiting threads, and another may take the room first.
+   *
+   * @param callback short; runs on the polling thread
+   * @return false when the connection is closing or closed, and there will be no call
+   */
+  public boolean whenReady(Runnable callback) {
+    return room.whenReady(callback);
+  }
+
+  // ---- requests --------------------------------------------------------------------------------
+
+  /**
+   * Sends a request by copy and waits for its reply. A thread that waits is parked, so thousands of
+   * virtual threads may wait at once; those beyond {@link NodeConfig#requestWindow()} wait for a
+   * place first. On a node without pollers of its own the caller polls while it waits.
+   *
+   * <p>The request is handled at most once. When there is no reply the peer is told that nobody
+   * waits any more, and a reply that comes all the same is dropped.
    *
    * @return the reply, which the caller closes
    * @throws RequestFailedException when there is no reply within {@code timeoutNs}
+   * @throws IllegalStateException in a handler, which would wait for its own poller
+   * @throws io.rdma4j.Rdma4jException when interrupted while waiting for room
    */
   public Reply request(MemorySegment source, long offset, int lengthBytes, long timeoutNs) {
-    return requester.request(source, offset, lengthBytes, timeoutNs);
+    Reply reply = newReply();
+    requester.request(source, offset, lengthBytes, timeoutNs, reply);
+    return reply;
+  }
+
+  /**
+   * As {@link #request(MemorySegment, long, int, long)}, into the caller's own reply; makes no
+   * garbage.
+   *
+   * @param reply empty, from {@link #newReply()}; holds the answer afterwards
+   */
+  public void request(
+      MemorySegment source, long offset, int lengthBytes, long timeoutNs, Reply reply) {
+    requester.request(source, offset, lengthBytes, timeoutNs, reply);
   }
 
   /**
@@ -96,18 +161,127 @@ public final class Connection implements AutoCloseable {
    * otherwise.
    */
   public Reply request(RegisteredBuffer buffer, long timeoutNs) {
-    return requester.request(buffer, timeoutNs);
+    Reply reply = newReply();
+    requester.request(buffer, timeoutNs, reply);
+    return reply;
+  }
+
+  /** As {@link #request(RegisteredBuffer, long)}, into the caller's own reply. */
+  public void request(RegisteredBuffer buffer, long timeoutNs, Reply reply) {
+    requester.request(buffer, timeoutNs, reply);
+  }
+
+  /** Returns an empty reply, to be filled by requests of this node. */
+  public Reply newReply() {
+    return new Reply(node.pool());
+  }
+
+  /**
+   * Sends a request by copy, whose end the handler hears. Never waits, makes no garbage.
+   *
+   * @param context handed to the handler
+   * @return the request's number, which is positive, for {@link #cancel}; 0 when the request has
+   *     ended already, which the handler was told; or a negative {@link SendResult}: nothing was
+   *     sent and the handler hears nothing
+   */
+  public long request(
+      MemorySegment source,
+      long offset,
+      int lengthBytes,
+      long timeoutNs,
+      long context,
+      ReplyHandler handler) {
+    long deadlineNs = requester.deadline(timeoutNs);
+    return requester.send(
+        MessageType.REQUEST, source, offset, lengthBytes, deadlineNs, context, handler);
+  }
+
+  /**
+   * As {@link #request(MemorySegment, long, int, long, long, ReplyHandler)}, from a pooled buffer,
+   * which moves to the connection unless the result is negative.
+   */
+  public long request(RegisteredBuffer buffer, long timeoutNs, long context, ReplyHandler handler) {
+    long deadlineNs = requester.deadline(timeoutNs);
+    return requester.send(MessageType.REQUEST, buffer, deadlineNs, context, handler);
   }
 
   /**
    * Sends a request by copy. The stage completes with the reply, which the receiver closes, or with
    * a {@link RequestFailedException}; on the polling thread, at the deadline on the node's
    * background thread, or on this one when the request is refused at once. Long continuations
-   * belong on an executor ({@code thenApplyAsync}).
+   * belong on an executor ({@code thenApplyAsync}). Cancelling the stage itself ({@code
+   * toCompletableFuture().cancel}) gives the request up and tells the peer.
    */
   public CompletionStage<Reply> requestAsync(
       MemorySegment source, long offset, int lengthBytes, long timeoutNs) {
     return requester.requestAsync(source, offset, lengthBytes, timeoutNs);
+  }
+
+  /**
+   * As {@link #requestAsync(MemorySegment, long, int, long)}, from a pooled buffer; the lease is
+   * empty when the request was sent.
+   */
+  public CompletionStage<Reply> requestAsync(RegisteredBuffer buffer, long timeoutNs) {
+    return requester.requestAsync(buffer, timeoutNs);
+  }
+
+  /**
+   * Sends a request by copy that may be answered in parts. The deadline covers the whole answer.
+   *
+   * @param parts how many the peer may send before it is {@linkplain #grant granted} more
+   * @return as {@link #request(MemorySegment, long, int, long, long, ReplyHandler)}
+   */
+  public long requestStream(
+      MemorySegment source,
+      long offset,
+      int lengthBytes,
+      long timeoutNs,
+      int parts,
+      long context,
+      StreamHandler handler) {
+    long deadlineNs = requester.deadline(timeoutNs);
+    return requester.stream(source, offset, lengthBytes, deadlineNs, parts, context, handler);
+  }
+
+  /**
+   * Sends a request by copy whose answer a thread reads part by part.
+   *
+   * @param window parts that wait in pooled buffers here at most
+   * @return to be closed by the caller
+   * @throws RequestFailedException when it was not sent within {@code timeoutNs}, which covers the
+   *     whole answer as well
+   */
+  public ReplyParts requestStream(
+      MemorySegment source, long offset, int lengthBytes, long timeoutNs, int window) {
+    return requester.stream(source, offset, lengthBytes, timeoutNs, window);
+  }
+
+  /**
+   * Allows the peer to send more parts of an answer; without effect when that has ended.
+   *
+   * @param requestId from {@link #requestStream} or {@link StreamHandler#onPart}
+   * @param parts 1 to 65536
+   */
+  public void grant(long requestId, int parts) {
+    requester.grant(requestId, parts);
+  }
+
+  /**
+   * Gives a request up: its handler hears CANCELLED, before this returns or right after the part
+   * that is being delivered, and the peer is told. Any thread.
+   *
+   * @return false when it had ended before
+   */
+  public boolean cancel(long requestId) {
+    return requester.cancel(requestId);
+  }
+
+  /**
+   * Says that a request can not be answered; the requester hears PEER_FAILED with this reason, of
+   * which up to 1024 bytes travel.
+   */
+  public long fail(long correlationId, String reason) {
+    return ReplyStream.sendFailure(sender, correlationId, reason);
   }
 
   /** Answers a request by copy; {@code correlationId} is that of the {@link Message}. */
@@ -157,7 +331,7 @@ public final class Connection implements AutoCloseable {
         receiver.messagesReceived(),
         receiver.bytesReceived(),
         sender.backPressured(),
-        pending.size(),
+        requests.size(),
         receiver.handlerErrors());
   }
 
@@ -184,6 +358,7 @@ public final class Connection implements AutoCloseable {
     receiver.announce();
     EndpointFailure suspected = life.suspicion();
     int work = endpoint.poll(receiver, MESSAGES_PER_POLL);
+    work += sender.sendKept() + room.wake(work);
     return life.step(before, suspected, work);
   }
 
@@ -193,7 +368,7 @@ public final class Connection implements AutoCloseable {
       return;
     }
     endpoint.housekeep(nowNs);
-    pending.expire(nowNs);
+    requester.expire(nowNs);
     if (isOpen() && control.heartbeatDue(nowNs) && !control.sendHeartbeat()) {
       sender.sendControl(MessageType.HEARTBEAT, 0);
     }
@@ -240,8 +415,25 @@ public final class Connection implements AutoCloseable {
     return receiver;
   }
 
-  PendingRequests pending() {
-    return pending;
+  RequestTable requests() {
+    return requests;
+  }
+
+  Requester requester() {
+    return requester;
+  }
+
+  ReplyStreams replyStreams() {
+    return replyStreams;
+  }
+
+  Room room() {
+    return room;
+  }
+
+  /** Returns true while somebody waits for room, which no event of the path may announce. */
+  boolean isWaitedFor() {
+    return sender.keepsSome() || room.isWaitedFor();
   }
 
   Life life() {

@@ -19,6 +19,14 @@ public interface ConnectionHandler {
    */
   void onMessage(Connection connection, Message message);
 
+  /**
+   * The sender of a request has given up: its deadline passed, or it was cancelled. An answer in
+   * parts has noticed by itself.
+   *
+   * @param correlationId that of the request
+   */
+  default void onCancelled(Connection connection, long correlationId) {}
+
   /** The connection has ended. Called once, after the last message. */
   default void onDisconnected(Connection connection, EndpointFailure reason) {}
 }

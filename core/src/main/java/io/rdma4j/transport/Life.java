@@ -101,7 +101,7 @@ final class Life {
   }
 
   private int closeStep() {
-    if (!goodbyeSent && sender.sendControl(MessageType.GOODBYE, 0) >= 0) {
+    if (!goodbyeSent && !sender.keepsSome() && sender.sendControl(MessageType.GOODBYE, 0) >= 0) {
       goodbyeSent = true;
     }
     if (goodbyeSent && goodbyeReceived && endpoint.isFlushed()) {
@@ -126,7 +126,9 @@ final class Life {
       LOG.log(Level.WARNING, connection + ": closing the path failed", e);
     }
     connection.control().close();
-    connection.pending().failAll(reason);
+    connection.requests().failAll(reason.message());
+    connection.replyStreams().cancelAll();
+    connection.room().wakeAll();
     connection.node().forget(connection);
     try {
       connection.receiver().announceEnd(reason);

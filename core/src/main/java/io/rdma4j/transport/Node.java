@@ -22,13 +22,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -465,41 +461,6 @@ public final class Node implements AutoCloseable {
       }
     }
     return false;
-  }
-
-  /** One step of a caller that waits for room. */
-  void idleWhileWaiting() {
-    if (isPollingThread()) {
-      throw new IllegalStateException(
-          "a handler must not wait for a reply; use requestAsync or another thread");
-    }
-    if (!pollers[0].hasThread()) {
-      poll();
-    } else {
-      LockSupport.parkNanos(20_000);
-    }
-  }
-
-  /** Waits for a reply up to {@code leftNs}, polling when nobody else does. */
-  void awaitReply(CompletableFuture<Reply> reply, long leftNs) {
-    if (isPollingThread()) {
-      throw new IllegalStateException(
-          "a handler must not wait for a reply; use requestAsync or another thread");
-    }
-    if (!pollers[0].hasThread()) {
-      if (poll() == 0) {
-        Thread.onSpinWait();
-      }
-      return;
-    }
-    try {
-      reply.get(leftNs, TimeUnit.NANOSECONDS);
-    } catch (TimeoutException | ExecutionException e) {
-      LOG.log(Level.TRACE, "a request ended without a reply; its caller looks why", e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new Rdma4jException("interrupted while waiting for a reply", e);
-    }
   }
 
   private void requireOpen() {

@@ -1,8 +1,12 @@
 package io.rdma4j.transport;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.EndpointListener;
+import io.rdma4j.transport.RequestFailedException.Cause;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
@@ -59,31 +63,88 @@ final class Receiver implements EndpointListener {
   public void onMessage(
       int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
     connection.control().heard();
-    if (type <= MessageType.REPLY) {
+    if (type <= MessageType.LAST_OF_APPLICATION) {
       messagesReceived++;
       bytesReceived += lengthBytes;
     }
     switch (type) {
-      case MessageType.DATA, MessageType.REQUEST ->
+      case MessageType.DATA, MessageType.REQUEST, MessageType.STREAM_REQUEST ->
           deliver(type, correlationId, memory, offset, lengthBytes);
-      case MessageType.REPLY ->
-          connection.pending().complete(correlationId, memory, offset, lengthBytes);
-      case MessageType.GOODBYE -> connection.life().goodbyeReceived();
-      case MessageType.HEARTBEAT -> {}
-      default -> onFailure(new EndpointFailure(Kind.PROTOCOL, "unknown message type " + type));
+      case MessageType.REPLY, MessageType.PART, MessageType.FAILED ->
+          answered(type, correlationId, memory, offset, lengthBytes);
+      default -> control(type, correlationId, memory, offset, lengthBytes);
     }
   }
 
   private void deliver(
       int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
     try {
-      handler.onMessage(
-          connection,
-          message.wrap(memory, offset, lengthBytes, correlationId, type == MessageType.REQUEST));
+      handler.onMessage(connection, message.wrap(type, correlationId, memory, offset, lengthBytes));
     } catch (RuntimeException e) {
       handlerFailed(e);
+      if (type != MessageType.DATA) {
+        // Harmless when the handler had answered before it threw: nobody waits any more then.
+        connection.replyStreams().cancel(correlationId);
+        connection.fail(correlationId, "the handler threw " + e.getClass().getName());
+      }
     } finally {
       message.unwrap();
+    }
+  }
+
+  private void answered(
+      int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
+    RequestTable requests = connection.requests();
+    boolean awaited;
+    if (type == MessageType.FAILED) {
+      byte[] text = memory.asSlice(offset, lengthBytes).toArray(JAVA_BYTE);
+      awaited =
+          requests.fail(correlationId, Cause.PEER_FAILED, "the peer: " + new String(text, UTF_8));
+    } else {
+      message.wrap(type, correlationId, memory, offset, lengthBytes);
+      try {
+        awaited =
+            type == MessageType.REPLY
+                ? requests.complete(correlationId, message)
+                : requests.deliver(correlationId, message);
+      } finally {
+        message.unwrap();
+      }
+    }
+    if (!awaited) {
+      connection.node().countLateReply();
+      if (type == MessageType.PART) {
+        connection.requester().tellCancelled(correlationId);
+      }
+    }
+  }
+
+  private void control(
+      int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
+    switch (type) {
+      case MessageType.CANCEL -> cancelled(correlationId);
+      case MessageType.GRANT -> {
+        int parts = lengthBytes == Integer.BYTES ? memory.get(Sender.INT, offset) : 0;
+        if (parts > 0) {
+          connection.replyStreams().grant(correlationId, parts);
+        } else {
+          onFailure(
+              new EndpointFailure(
+                  Kind.PROTOCOL, "a grant of " + parts + " parts in " + lengthBytes + " bytes"));
+        }
+      }
+      case MessageType.GOODBYE -> connection.life().goodbyeReceived();
+      case MessageType.HEARTBEAT -> {}
+      default -> onFailure(new EndpointFailure(Kind.PROTOCOL, "unknown message type " + type));
+    }
+  }
+
+  private void cancelled(long correlationId) {
+    connection.replyStreams().cancel(correlationId);
+    try {
+      handler.onCancelled(connection, correlationId);
+    } catch (RuntimeException e) {
+      handlerFailed(e);
     }
   }
 

@@ -6,6 +6,8 @@ import io.rdma4j.pool.RegisteredBufferPool;
 import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointListener;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -17,6 +19,9 @@ import java.util.concurrent.locks.ReentrantLock;
  * garbage.
  */
 final class Sender {
+  static final ValueLayout.OfInt INT =
+      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
   private static final MemorySegment NO_PAYLOAD = MemorySegment.ofArray(new byte[0]);
 
   private final Endpoint endpoint;
@@ -29,6 +34,12 @@ final class Sender {
 
   /** Written under the lock. */
   private volatile ConnectionState state = ConnectionState.OPEN;
+
+  /** Messages of the connection's own that found no room; under the lock. */
+  private final Outbox outbox = new Outbox();
+
+  /** Payload of such a message; under the lock. */
+  private final MemorySegment small = MemorySegment.ofArray(new byte[Integer.BYTES]);
 
   /** Set once this side asked for the end; any thread. */
   private volatile boolean closedHere;
@@ -111,6 +122,69 @@ final class Sender {
     }
   }
 
+  /**
+   * Sends a message of the connection's own, or keeps it until the path has room; order among these
+   * is kept. Nobody is told when the connection ends before it was sent.
+   *
+   * @param value payload, 0 for none
+   */
+  void sendReliably(int type, long correlationId, int value) {
+    lock.lock();
+    try {
+      if (state != ConnectionState.OPEN) {
+        return;
+      }
+      if (!outbox.isEmpty() || !sendSmall(type, correlationId, value)) {
+        outbox.add(type, correlationId, value);
+      }
+      flushUnlessPolledSoon();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Sends what was kept for want of room. Polling thread. */
+  int sendKept() {
+    if (outbox.isEmpty()) {
+      return 0;
+    }
+    lock.lock();
+    try {
+      int sent = 0;
+      while (state != ConnectionState.CLOSED
+          && !outbox.isEmpty()
+          && sendSmall(outbox.type(), outbox.correlationId(), outbox.value())) {
+        outbox.remove();
+        sent++;
+      }
+      return sent;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Returns whether messages of the connection's own wait for room. */
+  boolean keepsSome() {
+    return !outbox.isEmpty();
+  }
+
+  /** Sends or gives up; false when there is no room. Under the lock. */
+  private boolean sendSmall(int type, long correlationId, int value) {
+    small.set(INT, 0, value);
+    int lengthBytes = value == 0 ? 0 : Integer.BYTES;
+    return endpoint.send(type, correlationId, small, 0, lengthBytes) != SendResult.BACK_PRESSURED;
+  }
+
+  /** Returns whether the path would take a message of any length now. */
+  boolean hasRoom() {
+    lock.lock();
+    try {
+      return endpoint.hasRoom();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private long sent(long result, int lengthBytes) {
     if (result >= 0) {
       messagesSent++;
@@ -135,6 +209,10 @@ final class Sender {
     if (lengthBytes < 0 || lengthBytes > endpoint.maxMessageBytes()) {
       throw new MessageTooLargeException(lengthBytes, endpoint.maxMessageBytes());
     }
+  }
+
+  int maxMessageBytes() {
+    return endpoint.maxMessageBytes();
   }
 
   private long refusal() {
