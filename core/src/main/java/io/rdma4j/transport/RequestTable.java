@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * request ends exactly once, by whoever moves its slot's state out of PENDING.
  *
  * <pre>
- *  request id    63 = 0   62 .. 16  use of the slot   15 .. 0  slot
+ *  request id    63 .. 61 = 0   60 .. 16  use of the slot   15 .. 0  slot
  *
  *  state of a slot: request id * 4 + one of           moved by
  *    PENDING             waits                        open; poller after a part
@@ -36,6 +36,9 @@ final class RequestTable {
 
   private static final int SLOT_BITS = 16;
   static final int MAX_SLOTS = 1 << SLOT_BITS;
+
+  /** An id and two bits make a state. */
+  private static final long ID_LIMIT = 1L << 61;
 
   private static final int PENDING = 0;
   private static final int BUSY = 1;
@@ -261,7 +264,8 @@ final class RequestTable {
   /** Returns the slot of an id, which a peer may have made up. */
   private int slotOf(long id) {
     int slot = slot(id);
-    return id > 0 && slot < states.length ? slot : NO_SLOT;
+    // Beyond the limit, two ids would share a state.
+    return id > 0 && id < ID_LIMIT && slot < states.length ? slot : NO_SLOT;
   }
 
   /** Makes the caller the one who ends a request. */
