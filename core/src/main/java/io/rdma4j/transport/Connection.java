@@ -8,6 +8,7 @@ import io.rdma4j.provider.EndpointFailure.Kind;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A connection to another node: ordered messages that keep their boundaries, and requests with
@@ -34,6 +35,8 @@ public final class Connection implements AutoCloseable {
   private final Room room;
   private final Requester requester;
   private final ReplyStreams replyStreams;
+  private final RemoteRequests remoteRequests;
+  private final RemoteExecutor remoteExecutor;
   private final Life life;
 
   Connection(
@@ -56,6 +59,8 @@ public final class Connection implements AutoCloseable {
     room = new Room(node, poller, sender, requests);
     requester = new Requester(this, sender, room, requests);
     replyStreams = new ReplyStreams(node, sender, room);
+    remoteRequests = new RemoteRequests(sender, requests);
+    remoteExecutor = new RemoteExecutor(sender, node.exports());
     life = new Life(this, endpoint, sender);
   }
 
@@ -121,6 +126,15 @@ public final class Connection implements AutoCloseable {
    */
   public boolean whenReady(Runnable callback) {
     return room.whenReady(callback);
+  }
+
+  /**
+   * Returns an operation on the peer's exported memory, to be used again and again.
+   *
+   * @param handler hears each end; null for a thread that waits instead
+   */
+  public RemoteOperation newRemoteOperation(@Nullable RemoteHandler handler) {
+    return new RemoteOperation(this, remoteRequests, handler);
   }
 
   // ---- requests --------------------------------------------------------------------------------
@@ -358,7 +372,7 @@ public final class Connection implements AutoCloseable {
     receiver.announce();
     EndpointFailure suspected = life.suspicion();
     int work = endpoint.poll(receiver, MESSAGES_PER_POLL);
-    work += sender.sendKept() + room.wake(work);
+    work += sender.sendKept() + remoteExecutor.answerKept() + room.wake(work);
     return life.step(before, suspected, work);
   }
 
@@ -427,13 +441,17 @@ public final class Connection implements AutoCloseable {
     return replyStreams;
   }
 
+  RemoteExecutor remoteExecutor() {
+    return remoteExecutor;
+  }
+
   Room room() {
     return room;
   }
 
   /** Returns true while somebody waits for room, which no event of the path may announce. */
   boolean isWaitedFor() {
-    return sender.keepsSome() || room.isWaitedFor();
+    return sender.keepsSome() || remoteExecutor.keepsSome() || room.isWaitedFor();
   }
 
   Life life() {

@@ -27,6 +27,14 @@ public interface ConnectionHandler {
    */
   default void onCancelled(Connection connection, long correlationId) {}
 
+  /**
+   * The peer has written into exported memory and sent 32 bits with it. What it wrote is there.
+   *
+   * @param immediate as the peer gave it; {@link Integer#toUnsignedLong} for those above 2^31
+   * @param lengthBytes bytes written, may be 0
+   */
+  default void onImmediate(Connection connection, int immediate, int lengthBytes) {}
+
   /** The connection has ended. Called once, after the last message. */
   default void onDisconnected(Connection connection, EndpointFailure reason) {}
 }

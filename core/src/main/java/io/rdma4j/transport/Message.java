@@ -28,6 +28,10 @@ public final class Message {
     return this;
   }
 
+  int type() {
+    return type;
+  }
+
   /** Forgets the memory, so that a view kept too long fails instead of reading the next message. */
   void unwrap() {
     memory = MemorySegment.NULL;

@@ -20,11 +20,17 @@ final class MessageType {
   /** Ends the request with a failure; the payload is its text, UTF-8. */
   static final int FAILED = 5;
 
+  /** Asks for an access to exported memory; {@link RemoteWire} draws it. */
+  static final int REMOTE = 6;
+
+  /** Outcome of such an access; {@link RemoteWire} draws it. */
+  static final int REMOTE_DONE = 7;
+
   /** The requester has given up. No payload. */
-  static final int CANCEL = 6;
+  static final int CANCEL = 8;
 
   /** The requester takes more parts; the payload is their number, a little-endian int. */
-  static final int GRANT = 7;
+  static final int GRANT = 9;
 
   /** Last message of its sender. Order is kept, so everything before it has been delivered. */
   static final int GOODBYE = 254;
@@ -32,8 +38,8 @@ final class MessageType {
   /** Sender is alive; used on paths whose socket carries the messages. */
   static final int HEARTBEAT = 255;
 
-  /** Types up to this one carry what the application sends. */
-  static final int LAST_OF_APPLICATION = FAILED;
+  /** Types up to this one carry what the application does, and are counted. */
+  static final int LAST_OF_APPLICATION = REMOTE_DONE;
 
   private MessageType() {}
 }

@@ -15,6 +15,7 @@ import io.rdma4j.transport.internal.PathNegotiation;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
@@ -61,6 +62,7 @@ public final class Node implements AutoCloseable {
   private final Set<SocketChannel> handshaking = ConcurrentHashMap.newKeySet();
   private final AtomicLong handshakesFailed = new AtomicLong();
   private final AtomicLong lateReplies = new AtomicLong();
+  private final ExportTable exports = new ExportTable();
   private final AtomicBoolean closed = new AtomicBoolean();
 
   /**
@@ -210,6 +212,26 @@ public final class Node implements AutoCloseable {
   /** Returns the pool whose buffers connections of this node send without copying. */
   public RegisteredBufferPool pool() {
     return pool;
+  }
+
+  /**
+   * Lets peers reach memory by one-sided operations, until the region is closed. They get the
+   * rights given here and no others, to this memory and no other; whoever has the region's {@link
+   * ExportedRegion#descriptor() descriptor} has them, over any connection of this node.
+   *
+   * @param memory native; must stay valid until the region is closed
+   * @param access bits of {@link io.rdma4j.provider.MemoryAccess}, at least one for peers
+   * @return owned by the caller
+   * @throws IllegalArgumentException for memory on the heap, read-only memory that peers may write,
+   *     or rights that do not go together
+   */
+  public ExportedRegion export(MemorySegment memory, int access) {
+    requireOpen();
+    return exports.add(memory, access);
+  }
+
+  ExportTable exports() {
+    return exports;
   }
 
   /** Returns the address this node listens on, or null when it does not. */

@@ -70,7 +70,7 @@ final class Receiver implements EndpointListener {
     switch (type) {
       case MessageType.DATA, MessageType.REQUEST, MessageType.STREAM_REQUEST ->
           deliver(type, correlationId, memory, offset, lengthBytes);
-      case MessageType.REPLY, MessageType.PART, MessageType.FAILED ->
+      case MessageType.REPLY, MessageType.PART, MessageType.FAILED, MessageType.REMOTE_DONE ->
           answered(type, correlationId, memory, offset, lengthBytes);
       default -> control(type, correlationId, memory, offset, lengthBytes);
     }
@@ -104,9 +104,9 @@ final class Receiver implements EndpointListener {
       message.wrap(type, correlationId, memory, offset, lengthBytes);
       try {
         awaited =
-            type == MessageType.REPLY
-                ? requests.complete(correlationId, message)
-                : requests.deliver(correlationId, message);
+            type == MessageType.PART
+                ? requests.deliver(correlationId, message)
+                : requests.complete(correlationId, message);
       } finally {
         message.unwrap();
       }
@@ -133,9 +133,27 @@ final class Receiver implements EndpointListener {
                   Kind.PROTOCOL, "a grant of " + parts + " parts in " + lengthBytes + " bytes"));
         }
       }
+      case MessageType.REMOTE -> remote(correlationId, memory, offset, lengthBytes);
       case MessageType.GOODBYE -> connection.life().goodbyeReceived();
       case MessageType.HEARTBEAT -> {}
       default -> onFailure(new EndpointFailure(Kind.PROTOCOL, "unknown message type " + type));
+    }
+  }
+
+  private void remote(long correlationId, MemorySegment memory, long offset, int lengthBytes) {
+    RemoteExecutor executor = connection.remoteExecutor();
+    String violation = executor.execute(correlationId, memory, offset, lengthBytes);
+    if (violation != null) {
+      onFailure(new EndpointFailure(Kind.PROTOCOL, violation));
+    } else if (executor.hasImmediate()) {
+      try {
+        handler.onImmediate(
+            connection,
+            RemoteWire.immediate(memory, offset),
+            RemoteWire.lengthBytes(memory, offset));
+      } catch (RuntimeException e) {
+        handlerFailed(e);
+      }
     }
   }
 

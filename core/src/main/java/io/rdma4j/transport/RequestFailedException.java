@@ -20,6 +20,8 @@ public final class RequestFailedException extends Rdma4jException {
     CANCELLED,
     /** The peer's handler failed, or said that it can not answer. */
     PEER_FAILED,
+    /** The memory is not exported, or not that far, or not for this; this side or the peer saw. */
+    REMOTE_ACCESS,
     /** The reply came, but the pool had no buffer for it. */
     NO_BUFFER
   }
