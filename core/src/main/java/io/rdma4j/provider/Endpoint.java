@@ -64,6 +64,15 @@ public interface Endpoint {
    */
   default void flush() {}
 
+  /**
+   * Returns whether a message of any length would find room now, copied or registered; also true
+   * when a send would be refused for another reason than {@link
+   * io.rdma4j.SendResult#BACK_PRESSURED}. By the sending thread.
+   */
+  default boolean hasRoom() {
+    return true;
+  }
+
   /** Returns whether everything sent has left this process. By the polling thread. */
   default boolean isFlushed() {
     return true;

@@ -15,6 +15,7 @@ import io.rdma4j.transport.internal.PathNegotiation;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
@@ -22,13 +23,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -65,6 +62,7 @@ public final class Node implements AutoCloseable {
   private final Set<SocketChannel> handshaking = ConcurrentHashMap.newKeySet();
   private final AtomicLong handshakesFailed = new AtomicLong();
   private final AtomicLong lateReplies = new AtomicLong();
+  private final ExportTable exports = new ExportTable();
   private final AtomicBoolean closed = new AtomicBoolean();
 
   /**
@@ -214,6 +212,26 @@ public final class Node implements AutoCloseable {
   /** Returns the pool whose buffers connections of this node send without copying. */
   public RegisteredBufferPool pool() {
     return pool;
+  }
+
+  /**
+   * Lets peers reach memory by one-sided operations, until the region is closed. They get the
+   * rights given here and no others, to this memory and no other; whoever has the region's {@link
+   * ExportedRegion#descriptor() descriptor} has them, over any connection of this node.
+   *
+   * @param memory native; must stay valid until the region is closed
+   * @param access bits of {@link io.rdma4j.provider.MemoryAccess}, at least one for peers
+   * @return owned by the caller
+   * @throws IllegalArgumentException for memory on the heap, read-only memory that peers may write,
+   *     or rights that do not go together
+   */
+  public ExportedRegion export(MemorySegment memory, int access) {
+    requireOpen();
+    return exports.add(memory, access);
+  }
+
+  ExportTable exports() {
+    return exports;
   }
 
   /** Returns the address this node listens on, or null when it does not. */
@@ -465,41 +483,6 @@ public final class Node implements AutoCloseable {
       }
     }
     return false;
-  }
-
-  /** One step of a caller that waits for room. */
-  void idleWhileWaiting() {
-    if (isPollingThread()) {
-      throw new IllegalStateException(
-          "a handler must not wait for a reply; use requestAsync or another thread");
-    }
-    if (!pollers[0].hasThread()) {
-      poll();
-    } else {
-      LockSupport.parkNanos(20_000);
-    }
-  }
-
-  /** Waits for a reply up to {@code leftNs}, polling when nobody else does. */
-  void awaitReply(CompletableFuture<Reply> reply, long leftNs) {
-    if (isPollingThread()) {
-      throw new IllegalStateException(
-          "a handler must not wait for a reply; use requestAsync or another thread");
-    }
-    if (!pollers[0].hasThread()) {
-      if (poll() == 0) {
-        Thread.onSpinWait();
-      }
-      return;
-    }
-    try {
-      reply.get(leftNs, TimeUnit.NANOSECONDS);
-    } catch (TimeoutException | ExecutionException e) {
-      LOG.log(Level.TRACE, "a request ended without a reply; its caller looks why", e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new Rdma4jException("interrupted while waiting for a reply", e);
-    }
   }
 
   private void requireOpen() {

@@ -45,6 +45,7 @@ public final class NodeConfig {
   private final Waiting waiting;
   private final int pollers;
   private final EndpointConfig endpoint;
+  private final int requestWindow;
   private final long handshakeTimeoutNs;
   private final long heartbeatIntervalNs;
   private final long livenessTimeoutNs;
@@ -61,6 +62,7 @@ public final class NodeConfig {
     waiting = from.waiting;
     pollers = from.pollers;
     endpoint = new EndpointConfig(from.maxMessageBytes, from.window, from.ringBytes);
+    requestWindow = from.requestWindow;
     handshakeTimeoutNs = from.handshakeTimeoutNs;
     heartbeatIntervalNs = from.heartbeatIntervalNs;
     livenessTimeoutNs = from.livenessTimeoutNs;
@@ -115,6 +117,11 @@ public final class NodeConfig {
     return endpoint;
   }
 
+  /** Returns how many requests of one connection may wait for their reply at a time. */
+  public int requestWindow() {
+    return requestWindow;
+  }
+
   /** Returns the time for a connect with everything in it. */
   public long handshakeTimeoutNs() {
     return handshakeTimeoutNs;
@@ -164,6 +171,8 @@ public final class NodeConfig {
         + pollers
         + ", "
         + endpoint
+        + ", requestWindow="
+        + requestWindow
         + ", handshakeTimeoutNs="
         + handshakeTimeoutNs
         + ", heartbeatIntervalNs="
@@ -190,6 +199,7 @@ public final class NodeConfig {
     private int maxMessageBytes = 64 * 1024;
     private int window = 64;
     private int ringBytes = 1024 * 1024;
+    private int requestWindow = 1024;
     private long handshakeTimeoutNs = 5_000_000_000L;
     private long heartbeatIntervalNs = 500_000_000L;
     private long livenessTimeoutNs = 5_000_000_000L;
@@ -246,6 +256,15 @@ public final class NodeConfig {
     /** Sets the bytes that may be under way in one direction on shm and tcp. */
     public Builder ringBytes(int ringBytes) {
       this.ringBytes = ringBytes;
+      return this;
+    }
+
+    /**
+     * Sets how many requests of one connection may wait for their reply at a time; blocking ones
+     * wait for a place, the others are refused with {@link io.rdma4j.SendResult#WINDOW_FULL}.
+     */
+    public Builder requestWindow(int requests) {
+      this.requestWindow = requests;
       return this;
     }
 
@@ -319,6 +338,11 @@ public final class NodeConfig {
           "ringBytes",
           ringBytes,
           "at least 4 * maxMessageBytes = " + 4L * maxMessageBytes);
+      require(
+          requestWindow >= 1 && requestWindow <= RequestTable.MAX_SLOTS,
+          "requestWindow",
+          requestWindow,
+          "1 to " + RequestTable.MAX_SLOTS);
       require(handshakeTimeoutNs > 0, "handshakeTimeout", handshakeTimeoutNs, "above 0");
       require(heartbeatIntervalNs > 0, "heartbeatInterval", heartbeatIntervalNs, "above 0");
       require(

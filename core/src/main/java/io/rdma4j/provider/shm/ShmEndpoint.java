@@ -123,6 +123,13 @@ final class ShmEndpoint implements Endpoint {
     return result;
   }
 
+  @Override
+  public boolean hasRoom() {
+    return closed
+        || failure != null
+        || (!tokens.isFull() && writer.hasRoom(config.maxMessageBytes()));
+  }
+
   private int notWritten(int result) {
     if (result == RingWriter.FULL) {
       return SendResult.BACK_PRESSURED;

@@ -76,6 +76,11 @@ final class SendRing {
     return tail - (long) HEAD.getAcquire(this) > capacity >>> 1;
   }
 
+  /** Returns whether a frame of this payload would find room; by the sender. */
+  boolean hasRoom(int lengthBytes) {
+    return tail + HEADER_BYTES + lengthBytes - (long) HEAD.getAcquire(this) <= capacity;
+  }
+
   /** Appends a frame, or returns false when there is no room; by the sender. */
   boolean append(
       int type, int flags, long correlationId, MemorySegment source, long offset, int lengthBytes) {

@@ -134,6 +134,12 @@ final class TcpEndpoint implements Endpoint {
   }
 
   @Override
+  public boolean hasRoom() {
+    return sendState != SendResult.OK
+        || (!tokens.isFull() && sendRing.hasRoom(config.maxMessageBytes()));
+  }
+
+  @Override
   public void flush() {
     if (!isFlushed()) {
       writePending();

@@ -183,6 +183,11 @@ final class SendSide implements AutoCloseable {
         && posted - (long) COMPLETED.getAcquire(this) < dataSlots;
   }
 
+  /** Returns whether a send would not be held back; by the sending thread. */
+  boolean hasRoomOrEnd() {
+    return shut || hasRoom();
+  }
+
   private void start(long at, int lengthBytes, byte kind, int type, long correlationId, int flags) {
     creditsTold = receives.reposted();
     MessageHeader.write(memory, at, lengthBytes, (int) creditsTold, kind, type, correlationId);

@@ -186,6 +186,11 @@ final class VerbsEndpoint implements Endpoint {
     }
   }
 
+  @Override
+  public boolean hasRoom() {
+    return state != State.OPEN || sends.hasRoomOrEnd();
+  }
+
   private void checkMessage(int type, MemorySegment source, long offset, int lengthBytes) {
     if ((type & ~0xff) != 0 || lengthBytes < 0 || lengthBytes > config.maxMessageBytes()) {
       throw new IllegalArgumentException(
