@@ -179,11 +179,27 @@ final class VerbsEndpoint implements Endpoint {
       return refusal(now);
     }
     try {
-      return sends.sendRegistered(
-          type, correlationId, source.address() + offset, lengthBytes, lkey, token);
+      return sends.sendRegistered(type, correlationId, source, offset, lengthBytes, lkey, token);
     } catch (PostRefusedException | VerbsException e) {
       return failSend(e);
     }
+  }
+
+  @Override
+  public void flush() {
+    if (state != State.OPEN || !sends.hasUnposted()) {
+      return;
+    }
+    try {
+      sends.flush();
+    } catch (PostRefusedException | VerbsException e) {
+      failSend(e);
+    }
+  }
+
+  @Override
+  public boolean isFlushed() {
+    return state != State.OPEN || !sends.hasUnposted();
   }
 
   private void checkMessage(int type, MemorySegment source, long offset, int lengthBytes) {
@@ -244,10 +260,7 @@ final class VerbsEndpoint implements Endpoint {
         }
       }
       if (!broken) {
-        if (messages == 0) {
-          receives.flush();
-        }
-        sends.returnCredits();
+        endBatch(messages, listener);
       }
     } catch (PostRefusedException | VerbsException e) {
       report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
@@ -258,6 +271,19 @@ final class VerbsEndpoint implements Endpoint {
       tokens += beginDraining(listener);
     }
     return messages + tokens;
+  }
+
+  /** Posts what the listener has sent, and receives and credits that are due. */
+  private void endBatch(int messages, EndpointListener listener) {
+    if (messages > 0) {
+      listener.onBatchEnd();
+    } else {
+      receives.flush();
+    }
+    if (state == State.OPEN) {
+      sends.returnCredits();
+      sends.flushIfFree();
+    }
   }
 
   /** Moves to the next completion; false when the queue is empty. */
@@ -378,7 +404,7 @@ final class VerbsEndpoint implements Endpoint {
         receives.withDevice() == 0 && (sends.outstanding() == 0 || elapsedNs > CAUSE_BOUND_NS);
     boolean causeKnown = incident.hasCause() || trouble.get() != null;
     if (drained && (causeKnown || elapsedNs > CAUSE_BOUND_NS)) {
-      return tokens + end(listener);
+      return tokens + sends.giveBackUnposted(listener) + end(listener);
     }
     if (queueLost || elapsedNs > DRAIN_BOUND_NS) {
       queuePair.close();
