@@ -20,6 +20,7 @@ final class Sender {
   private static final MemorySegment NO_PAYLOAD = MemorySegment.ofArray(new byte[0]);
 
   private final Endpoint endpoint;
+  private final ControlSocket control;
   private final Poller poller;
   private final RegisteredBufferPool pool;
   private final int registrarIndex;
@@ -43,8 +44,14 @@ final class Sender {
    *
    * @param registrarIndex place of the endpoint's registrar in the pool, negative for none
    */
-  Sender(Endpoint endpoint, Poller poller, RegisteredBufferPool pool, int registrarIndex) {
+  Sender(
+      Endpoint endpoint,
+      ControlSocket control,
+      Poller poller,
+      RegisteredBufferPool pool,
+      int registrarIndex) {
     this.endpoint = endpoint;
+    this.control = control;
     this.poller = poller;
     this.pool = pool;
     this.registrarIndex = registrarIndex;
@@ -105,6 +112,7 @@ final class Sender {
       }
       long result = endpoint.send(type, correlationId, NO_PAYLOAD, 0, 0);
       endpoint.flush();
+      ringIfPeerSleeps();
       return result;
     } finally {
       lock.unlock();
@@ -116,6 +124,7 @@ final class Sender {
       messagesSent++;
       bytesSent += lengthBytes;
       flushUnlessPolledSoon();
+      ringIfPeerSleeps();
     } else if (result == SendResult.BACK_PRESSURED) {
       backPressured++;
     }
@@ -128,6 +137,12 @@ final class Sender {
   private void flushUnlessPolledSoon() {
     if (poller.hasThread() && !poller.isPollingThread()) {
       endpoint.flush();
+    }
+  }
+
+  private void ringIfPeerSleeps() {
+    if (endpoint.peerSleeps()) {
+      control.ring();
     }
   }
 

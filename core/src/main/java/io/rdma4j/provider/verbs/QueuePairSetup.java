@@ -3,6 +3,7 @@ package io.rdma4j.provider.verbs;
 import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.provider.EndpointConfig;
 import io.rdma4j.verbs.CmId;
+import io.rdma4j.verbs.CompletionChannel;
 import io.rdma4j.verbs.CompletionQueue;
 import io.rdma4j.verbs.DeviceAttributes;
 import io.rdma4j.verbs.QueuePair;
@@ -35,8 +36,12 @@ final class QueuePairSetup {
     SlotMemory slots =
         stack.own(
             new SlotMemory(context.domain(), sendCount, receiveCount, config.maxMessageBytes()));
+    CompletionChannel channel = stack.own(context.device().createCompletionChannel());
     CompletionQueue completions =
-        stack.own(context.device().createCompletionQueue(sendCount + receiveCount, null, 0));
+        stack.own(context.device().createCompletionQueue(sendCount + receiveCount, channel, 0));
+    // Now rather than at the first sleep: a device that can not do it is another path's turn.
+    completions.requestNotification(false);
+    String moderation = moderate(completions, context.settings());
     QueuePair queuePair =
         stack.own(
             id.createQueuePair(
@@ -63,7 +68,32 @@ final class QueuePairSetup {
                 tuner(context.settings(), sendCount)));
     receives.postAll();
     return new VerbsEndpoint(
-        context, id, peer, config, completions, queuePair, slots, sends, receives, stack);
+        context,
+        id,
+        peer + moderation,
+        config,
+        channel,
+        completions,
+        queuePair,
+        slots,
+        sends,
+        receives,
+        stack);
+  }
+
+  /** Returns what has become of the wish, for the description of the path. */
+  private static String moderate(CompletionQueue completions, VerbsSettings settings) {
+    if (!settings.moderates()) {
+      return "";
+    }
+    boolean done = completions.moderate(settings.moderationCount(), settings.moderationPeriodUs());
+    return done
+        ? ", an event for "
+            + settings.moderationCount()
+            + " completions or "
+            + settings.moderationPeriodUs()
+            + " us"
+        : ", events not moderated: the device does not offer it";
   }
 
   private static BatchTuner tuner(VerbsSettings settings, int sendCount) {

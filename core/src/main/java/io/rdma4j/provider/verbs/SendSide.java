@@ -199,8 +199,7 @@ final class SendSide implements AutoCloseable {
 
   /** Returns the credits owed in a message of their own when half a window is owed. */
   void returnCredits() {
-    // creditsTold may be an old value here, which is too low; it is read again under the lock.
-    if (receives.reposted() - creditsTold < creditThreshold || !tryLock()) {
+    if (!owesCredits() || !tryLock()) {
       return;
     }
     try {
@@ -215,6 +214,14 @@ final class SendSide implements AutoCloseable {
     } finally {
       unlock();
     }
+  }
+
+  /**
+   * Returns whether a message of credits is due. The number told may be an old one here, which is
+   * too low; {@link #returnCredits} reads it again under the lock. Any thread.
+   */
+  boolean owesCredits() {
+    return receives.reposted() - creditsTold >= creditThreshold;
   }
 
   /** Refuses further sends. */

@@ -8,8 +8,10 @@ import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.Rest;
 import io.rdma4j.verbs.CmEvent;
 import io.rdma4j.verbs.CmId;
+import io.rdma4j.verbs.CompletionChannel;
 import io.rdma4j.verbs.CompletionQueue;
 import io.rdma4j.verbs.Completions;
 import io.rdma4j.verbs.QueuePair;
@@ -61,6 +63,7 @@ final class VerbsEndpoint implements Endpoint {
   private final DeviceContext context;
   private final CmId id;
   private final EndpointConfig config;
+  private final CompletionChannel channel;
   private final CompletionQueue completionQueue;
   private final QueuePair queuePair;
   private final SlotMemory slots;
@@ -76,6 +79,10 @@ final class VerbsEndpoint implements Endpoint {
 
   private volatile State state = State.OPEN;
   private boolean eventsClosed;
+
+  /** The completion queue announces its next completion; the set-up has asked for that. */
+  private boolean armed = true;
+
   private int batchCount;
   private int batchCursor;
   private long drainStartNs;
@@ -89,6 +96,7 @@ final class VerbsEndpoint implements Endpoint {
       CmId id,
       String peer,
       EndpointConfig config,
+      CompletionChannel channel,
       CompletionQueue completionQueue,
       QueuePair queuePair,
       SlotMemory slots,
@@ -98,6 +106,7 @@ final class VerbsEndpoint implements Endpoint {
     this.context = context;
     this.id = id;
     this.config = config;
+    this.channel = channel;
     this.completionQueue = completionQueue;
     this.queuePair = queuePair;
     this.slots = slots;
@@ -295,6 +304,43 @@ final class VerbsEndpoint implements Endpoint {
     batchCount = 0;
     batchCount = completionQueue.poll(batch);
     return batchCount > 0;
+  }
+
+  @Override
+  public int eventDescriptor() {
+    return channel.descriptor();
+  }
+
+  /** Poll, arm, poll: a completion that came before the arming raises no event. */
+  @Override
+  public Rest arm() {
+    return switch (state) {
+      case OPEN -> armOpen();
+      case DRAINING -> Rest.BRIEF;
+      case ENDED, CLOSED -> Rest.UNTIL_EVENT;
+    };
+  }
+
+  private Rest armOpen() {
+    if (trouble.get() != null || sends.hasUnposted() || sends.owesCredits()) {
+      return Rest.NONE;
+    }
+    try {
+      while (armed && channel.await(0)) {
+        armed = false; // an event of the past, and there may be more than one
+      }
+      if (!armed) {
+        completionQueue.requestNotification(false);
+        armed = true;
+      }
+      if (nextCompletion()) {
+        return Rest.NONE;
+      }
+    } catch (VerbsException e) {
+      report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+      return Rest.NONE;
+    }
+    return channel.descriptor() < 0 ? Rest.BRIEF : Rest.UNTIL_EVENT;
   }
 
   /** Returns the messages delivered: 1 or 0. */
