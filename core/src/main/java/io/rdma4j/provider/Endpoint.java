@@ -88,6 +88,36 @@ public interface Endpoint {
   int poll(EndpointListener listener, int messageLimit);
 
   /**
+   * Returns a descriptor that can be read once something has arrived after {@link #arm}, -1 where
+   * the path has none. It stays the same and is closed with the endpoint.
+   */
+  default int eventDescriptor() {
+    return -1;
+  }
+
+  /**
+   * Asks for an event, then looks once more whether something is there: what arrives between a
+   * fruitless poll and this call is never slept over. The event shows at {@link #eventDescriptor};
+   * without one it comes over the bootstrap connection, when that carries the messages (tcp) or the
+   * peer is told to ring there (see {@link #peerSleeps}). By the polling thread, after a poll that
+   * found nothing.
+   */
+  default Rest arm() {
+    return Rest.BRIEF;
+  }
+
+  /** Says that the polling thread is awake again. By the polling thread. */
+  default void disarm() {}
+
+  /**
+   * Returns true when the peer's polling thread sleeps and has to be woken over the bootstrap
+   * connection; once for each sleep. To be asked after a send, by the sending thread.
+   */
+  default boolean peerSleeps() {
+    return false;
+  }
+
+  /**
    * Looks for trouble that does not show in {@link #poll}: device events, disconnects. Called by a
    * background thread a hundred times a second or so; what it finds is reported by the next poll.
    */

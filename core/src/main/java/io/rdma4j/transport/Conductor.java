@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
+import java.nio.channels.CancelledKeyException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
@@ -34,6 +35,7 @@ final class Conductor {
   private final @Nullable ServerSocketChannel listener;
   private final Consumer<SocketChannel> onAccept;
   private final Queue<Connection> toWatch = new ConcurrentLinkedQueue<>();
+  private final Queue<Connection> toWatchOnce = new ConcurrentLinkedQueue<>();
   private final Thread thread;
   private volatile boolean running = true;
 
@@ -84,6 +86,14 @@ final class Conductor {
     }
   }
 
+  /** Wakes the poller of a connection whose socket carries the messages when something comes. */
+  void watchOnce(Connection connection) {
+    if (connection.control().startWatching()) {
+      toWatchOnce.add(connection);
+      selector.wakeup();
+    }
+  }
+
   private void run() {
     while (running) {
       try {
@@ -100,7 +110,12 @@ final class Conductor {
   }
 
   private void registerNew() throws IOException {
-    for (Connection next; (next = toWatch.poll()) != null; ) {
+    register(toWatch);
+    register(toWatchOnce);
+  }
+
+  private void register(Queue<Connection> from) throws IOException {
+    for (Connection next; (next = from.poll()) != null; ) {
       SocketChannel socket = next.control().socket();
       if (socket.isOpen()) {
         socket.configureBlocking(false);
@@ -114,9 +129,23 @@ final class Conductor {
       return;
     }
     if (key.attachment() instanceof Connection connection) {
-      watchSocket(key, connection);
+      if (connection.control().carriesMessages()) {
+        quieten(key);
+        connection.control().stopWatching();
+      } else {
+        watchSocket(key, connection);
+      }
+      connection.poller().wakeUp();
     } else {
       accept();
+    }
+  }
+
+  private static void quieten(SelectionKey key) {
+    try {
+      key.interestOps(0);
+    } catch (CancelledKeyException e) {
+      LOG.log(Level.TRACE, "a socket was closed while it was watched; its poller knows", e);
     }
   }
 

@@ -5,6 +5,7 @@ import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
+import io.rdma4j.provider.Rest;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.concurrent.CompletionStage;
@@ -53,7 +54,9 @@ public final class Connection implements AutoCloseable {
     this.endpoint = endpoint;
     this.control = control;
     this.path = path;
-    sender = new Sender(endpoint, poller, node.pool(), node.registrarIndex(endpoint.registrar()));
+    sender =
+        new Sender(
+            endpoint, control, poller, node.pool(), node.registrarIndex(endpoint.registrar()));
     receiver = new Receiver(this, handler);
     requests = new RequestTable(node.config().requestWindow());
     room = new Room(node, poller, sender, requests);
@@ -357,7 +360,7 @@ public final class Connection implements AutoCloseable {
   @Override
   public void close() {
     sender.closedHere();
-    life.startClosing();
+    startClosing();
     if (!node.isPollingThread()) {
       life.awaitClosed(false);
     }
@@ -376,6 +379,34 @@ public final class Connection implements AutoCloseable {
     return life.step(before, suspected, work);
   }
 
+  /** Prepares for the sleep of the polling thread, which calls it; see {@link Endpoint#arm}. */
+  Rest arm() {
+    ConnectionState now = sender.state();
+    if (now == ConnectionState.CLOSED) {
+      return Rest.UNTIL_EVENT;
+    }
+    Rest rest = endpoint.arm();
+    if (rest == Rest.UNTIL_EVENT && control.carriesMessages()) {
+      node.conductor().watchOnce(this);
+    }
+    // A deadline runs while closing, a suspicion is acted on by the next poll, and room in a ring
+    // raises no event.
+    boolean waitsForNothing =
+        now == ConnectionState.OPEN && life.suspicion() == null && !isWaitedFor();
+    return waitsForNothing || rest == Rest.NONE ? rest : Rest.BRIEF;
+  }
+
+  /** Says that the polling thread is awake, which calls it. */
+  void disarm() {
+    if (sender.state() != ConnectionState.CLOSED) {
+      endpoint.disarm();
+    }
+  }
+
+  int eventDescriptor() {
+    return endpoint.eventDescriptor();
+  }
+
   /** Conductor only: heartbeats, silence, device events, deadlines of requests. */
   void housekeep(long nowNs) {
     if (sender.state() == ConnectionState.CLOSED) {
@@ -388,7 +419,7 @@ public final class Connection implements AutoCloseable {
     }
     long silentNs = control.silentNs(nowNs);
     if (silentNs > node.config().livenessTimeoutNs()) {
-      life.suspect(
+      suspect(
           new EndpointFailure(
               Kind.PEER_LOST,
               "nothing heard from " + peerAddress() + " for " + silentNs / 1_000_000 + " ms"));
@@ -397,6 +428,7 @@ public final class Connection implements AutoCloseable {
 
   void startClosing() {
     life.startClosing();
+    poller.wakeUp();
   }
 
   /** Waits for the end through interrupts, for a node that is about to free what this uses. */
@@ -411,6 +443,7 @@ public final class Connection implements AutoCloseable {
 
   void suspect(EndpointFailure reason) {
     life.suspect(reason);
+    poller.wakeUp();
   }
 
   Node node() {

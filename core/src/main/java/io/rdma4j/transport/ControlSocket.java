@@ -24,11 +24,15 @@ final class ControlSocket {
   private final long heartbeatIntervalNs;
   private final ByteBuffer incoming = ByteBuffer.allocate(256);
   private final byte[] heartbeat = BootstrapChannel.heartbeat();
+  private final ByteBuffer bell = ByteBuffer.allocateDirect(heartbeat.length).put(heartbeat);
   private long lastSentNs;
   private long lastHeardNs;
 
   /** Set for every message by the polling thread; cheaper there than reading a clock. */
   private volatile boolean heard;
+
+  /** Set by the polling thread, cleared by the conductor before it wakes that thread. */
+  private volatile boolean watched;
 
   ControlSocket(
       SocketChannel socket, boolean carriesMessages, long heartbeatIntervalNs, long nowNs) {
@@ -81,6 +85,17 @@ final class ControlSocket {
     return true;
   }
 
+  /** Wakes the peer's polling thread, which a heartbeat does as well as anything. Any thread. */
+  synchronized void ring() {
+    bell.rewind();
+    try {
+      // When the buffer is full of unread heartbeats, these will wake it.
+      socket.write(bell);
+    } catch (IOException e) {
+      LOG.log(Level.DEBUG, "waking " + peerAddress + " failed; reading will show why", e);
+    }
+  }
+
   /**
    * Reads what has come.
    *
@@ -94,6 +109,20 @@ final class ControlSocket {
       heard |= n > 0;
     } while (n == incoming.capacity());
     return n >= 0;
+  }
+
+  /** Notes that the conductor shall tell when something comes; false when it does so already. */
+  boolean startWatching() {
+    if (watched) {
+      return false;
+    }
+    watched = true;
+    return true;
+  }
+
+  /** Notes that the conductor looks no longer. */
+  void stopWatching() {
+    watched = false;
   }
 
   /** Returns for how long nothing came from the peer. */

@@ -3,6 +3,7 @@ package io.rdma4j.transport;
 import io.rdma4j.Availability;
 import io.rdma4j.Rdma4jException;
 import io.rdma4j.concurrent.IdleStrategy;
+import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.pool.RegisteredBufferPool;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
@@ -151,7 +152,9 @@ public final class Node implements AutoCloseable {
   }
 
   private IdleStrategy idleStrategy() {
-    return config.waiting() == Waiting.SPIN ? IdleStrategy.busySpin() : IdleStrategy.backoff();
+    return config.waiting() == Waiting.SPIN
+        ? IdleStrategy.busySpin()
+        : IdleStrategy.spinThenSleep(NanoClock.SYSTEM, config.spinNs());
   }
 
   // ---- what users call -------------------------------------------------------------------------
@@ -354,6 +357,10 @@ public final class Node implements AutoCloseable {
         result.endpoint().device(),
         result.endpoint().description(),
         result.rejected());
+  }
+
+  Conductor conductor() {
+    return conductor;
   }
 
   private static void discard(Established established) {

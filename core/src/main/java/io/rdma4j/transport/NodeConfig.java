@@ -32,7 +32,7 @@ public final class NodeConfig {
   public enum Waiting {
     /** Never give the core away: lowest latency, one busy core per poller. */
     SPIN,
-    /** Spin, then yield, then sleep up to a millisecond. */
+    /** Spin as long as that pays, at most {@link NodeConfig#spinNs}, then sleep until an event. */
     BACKOFF
   }
 
@@ -43,6 +43,7 @@ public final class NodeConfig {
   private final List<String> paths;
   private final Threading threading;
   private final Waiting waiting;
+  private final long spinNs;
   private final int pollers;
   private final EndpointConfig endpoint;
   private final int requestWindow;
@@ -60,6 +61,7 @@ public final class NodeConfig {
     paths = List.copyOf(from.paths);
     threading = from.threading;
     waiting = from.waiting;
+    spinNs = from.spinNs;
     pollers = from.pollers;
     endpoint = new EndpointConfig(from.maxMessageBytes, from.window, from.ringBytes);
     requestWindow = from.requestWindow;
@@ -105,6 +107,11 @@ public final class NodeConfig {
   /** Returns how pollers wait. */
   public Waiting waiting() {
     return waiting;
+  }
+
+  /** Returns how long a poller that may sleep spins before it does, at most. */
+  public long spinNs() {
+    return spinNs;
   }
 
   /** Returns the number of pollers of a dedicated node. */
@@ -167,6 +174,8 @@ public final class NodeConfig {
         + threading
         + ", waiting="
         + waiting
+        + ", spinNs="
+        + spinNs
         + ", pollers="
         + pollers
         + ", "
@@ -195,6 +204,7 @@ public final class NodeConfig {
     private List<String> paths = List.of("shm", "verbs", "tcp");
     private Threading threading = Threading.DEDICATED;
     private Waiting waiting = Waiting.BACKOFF;
+    private long spinNs = 50_000L;
     private int pollers = 1;
     private int maxMessageBytes = 64 * 1024;
     private int window = 64;
@@ -232,6 +242,15 @@ public final class NodeConfig {
     /** Sets how pollers wait. */
     public Builder waiting(Waiting waiting) {
       this.waiting = waiting;
+      return this;
+    }
+
+    /**
+     * Sets how long a poller with {@link Waiting#BACKOFF} spins before it sleeps, at most. It
+     * learns to spin less while sleeps turn out long.
+     */
+    public Builder spin(Duration longest) {
+      this.spinNs = longest.toNanos();
       return this;
     }
 
@@ -320,6 +339,7 @@ public final class NodeConfig {
           "listen",
           String.valueOf(listenAddress),
           "an address of a known host");
+      require(spinNs >= 0 && spinNs <= 1_000_000_000L, "spin", spinNs, "0 to 1 s, in ns");
       require(pollers >= 1 && pollers <= 256, "pollers", pollers, "1 to 256");
       require(
           maxMessageBytes >= 1 && maxMessageBytes <= 1 << 24,

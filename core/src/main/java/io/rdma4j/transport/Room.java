@@ -80,7 +80,7 @@ final class Room {
 
   private void sleep(Waiters waiters, long leftNs) {
     Thread thread = Thread.currentThread();
-    waiters.add(thread);
+    join(waiters, thread);
     try {
       // Who ends the connection moves the state before it wakes all.
       if (sender.state() == ConnectionState.OPEN) {
@@ -108,11 +108,17 @@ final class Room {
     if (sender.state() != ConnectionState.OPEN) {
       return false;
     }
-    forPath.add(callback);
+    join(forPath, callback);
     if (sender.state() == ConnectionState.CLOSED) {
       wakeAll(); // nobody else will
     }
     return true;
+  }
+
+  /** The poller looks for them, and must not sleep as long as one for whom nobody waits. */
+  private void join(Waiters waiters, Object threadOrCallback) {
+    waiters.add(threadOrCallback);
+    poller.wakeUp();
   }
 
   /** Returns true while somebody waits, so that the poller keeps looking. */

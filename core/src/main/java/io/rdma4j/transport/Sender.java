@@ -25,6 +25,7 @@ final class Sender {
   private static final MemorySegment NO_PAYLOAD = MemorySegment.ofArray(new byte[0]);
 
   private final Endpoint endpoint;
+  private final ControlSocket control;
   private final Poller poller;
   private final RegisteredBufferPool pool;
   private final int registrarIndex;
@@ -54,8 +55,14 @@ final class Sender {
    *
    * @param registrarIndex place of the endpoint's registrar in the pool, negative for none
    */
-  Sender(Endpoint endpoint, Poller poller, RegisteredBufferPool pool, int registrarIndex) {
+  Sender(
+      Endpoint endpoint,
+      ControlSocket control,
+      Poller poller,
+      RegisteredBufferPool pool,
+      int registrarIndex) {
     this.endpoint = endpoint;
+    this.control = control;
     this.poller = poller;
     this.pool = pool;
     this.registrarIndex = registrarIndex;
@@ -116,6 +123,7 @@ final class Sender {
       }
       long result = endpoint.send(type, correlationId, NO_PAYLOAD, 0, 0);
       endpoint.flush();
+      ringIfPeerSleeps();
       return result;
     } finally {
       lock.unlock();
@@ -136,6 +144,7 @@ final class Sender {
       }
       if (!outbox.isEmpty() || !sendSmall(type, correlationId, value)) {
         outbox.add(type, correlationId, value);
+        poller.wakeUp(); // it tries again, and no event may tell it when
       }
       flushUnlessPolledSoon();
     } finally {
@@ -172,7 +181,11 @@ final class Sender {
   private boolean sendSmall(int type, long correlationId, int value) {
     small.set(INT, 0, value);
     int lengthBytes = value == 0 ? 0 : Integer.BYTES;
-    return endpoint.send(type, correlationId, small, 0, lengthBytes) != SendResult.BACK_PRESSURED;
+    if (endpoint.send(type, correlationId, small, 0, lengthBytes) == SendResult.BACK_PRESSURED) {
+      return false;
+    }
+    ringIfPeerSleeps();
+    return true;
   }
 
   /** Returns whether the path would take a message of any length now. */
@@ -190,6 +203,7 @@ final class Sender {
       messagesSent++;
       bytesSent += lengthBytes;
       flushUnlessPolledSoon();
+      ringIfPeerSleeps();
     } else if (result == SendResult.BACK_PRESSURED) {
       backPressured++;
     }
@@ -202,6 +216,12 @@ final class Sender {
   private void flushUnlessPolledSoon() {
     if (poller.hasThread() && !poller.isPollingThread()) {
       endpoint.flush();
+    }
+  }
+
+  private void ringIfPeerSleeps() {
+    if (endpoint.peerSleeps()) {
+      control.ring();
     }
   }
 

@@ -10,6 +10,7 @@ import io.rdma4j.provider.EndpointConfig;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.Rest;
 import io.rdma4j.provider.TokenQueue;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -184,6 +185,15 @@ final class TcpEndpoint implements Endpoint {
       }
     }
     return given + messages;
+  }
+
+  /** The socket becomes readable; what it has not taken yet is tried again after a moment. */
+  @Override
+  public Rest arm() {
+    if (!tokens.isEmpty()) {
+      return Rest.NONE;
+    }
+    return isFlushed() && writeFailure.get() == null ? Rest.UNTIL_EVENT : Rest.BRIEF;
   }
 
   private int deliver(EndpointListener listener, int messageLimit) {

@@ -20,13 +20,15 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class DeviceContext implements MemoryRegistrar, AutoCloseable {
   private final Device device;
+  private final VerbsSettings settings;
   private final ProtectionDomain domain;
   private final Set<VerbsEndpoint> endpoints = ConcurrentHashMap.newKeySet();
   private final ReentrantLock eventLock = new ReentrantLock();
 
   /** Takes ownership of the device, also when this fails. */
-  DeviceContext(Device device) {
+  DeviceContext(Device device, VerbsSettings settings) {
     this.device = device;
+    this.settings = settings;
     try {
       domain = device.allocateProtectionDomain();
     } catch (RuntimeException e) {
@@ -37,6 +39,10 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
 
   Device device() {
     return device;
+  }
+
+  VerbsSettings settings() {
+    return settings;
   }
 
   ProtectionDomain domain() {

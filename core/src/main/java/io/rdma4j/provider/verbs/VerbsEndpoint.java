@@ -8,8 +8,10 @@ import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.Rest;
 import io.rdma4j.verbs.CmEvent;
 import io.rdma4j.verbs.CmId;
+import io.rdma4j.verbs.CompletionChannel;
 import io.rdma4j.verbs.CompletionQueue;
 import io.rdma4j.verbs.Completions;
 import io.rdma4j.verbs.QueuePair;
@@ -61,6 +63,7 @@ final class VerbsEndpoint implements Endpoint {
   private final DeviceContext context;
   private final CmId id;
   private final EndpointConfig config;
+  private final CompletionChannel channel;
   private final CompletionQueue completionQueue;
   private final QueuePair queuePair;
   private final SlotMemory slots;
@@ -76,6 +79,10 @@ final class VerbsEndpoint implements Endpoint {
 
   private volatile State state = State.OPEN;
   private boolean eventsClosed;
+
+  /** The completion queue announces its next completion; the set-up has asked for that. */
+  private boolean armed = true;
+
   private int batchCount;
   private int batchCursor;
   private long drainStartNs;
@@ -89,6 +96,7 @@ final class VerbsEndpoint implements Endpoint {
       CmId id,
       String peer,
       EndpointConfig config,
+      CompletionChannel channel,
       CompletionQueue completionQueue,
       QueuePair queuePair,
       SlotMemory slots,
@@ -98,6 +106,7 @@ final class VerbsEndpoint implements Endpoint {
     this.context = context;
     this.id = id;
     this.config = config;
+    this.channel = channel;
     this.completionQueue = completionQueue;
     this.queuePair = queuePair;
     this.slots = slots;
@@ -179,8 +188,7 @@ final class VerbsEndpoint implements Endpoint {
       return refusal(now);
     }
     try {
-      return sends.sendRegistered(
-          type, correlationId, source.address() + offset, lengthBytes, lkey, token);
+      return sends.sendRegistered(type, correlationId, source, offset, lengthBytes, lkey, token);
     } catch (PostRefusedException | VerbsException e) {
       return failSend(e);
     }
@@ -189,6 +197,23 @@ final class VerbsEndpoint implements Endpoint {
   @Override
   public boolean hasRoom() {
     return state != State.OPEN || sends.hasRoomOrEnd();
+  }
+
+  @Override
+  public void flush() {
+    if (state != State.OPEN || !sends.hasUnposted()) {
+      return;
+    }
+    try {
+      sends.flush();
+    } catch (PostRefusedException | VerbsException e) {
+      failSend(e);
+    }
+  }
+
+  @Override
+  public boolean isFlushed() {
+    return state != State.OPEN || !sends.hasUnposted();
   }
 
   private void checkMessage(int type, MemorySegment source, long offset, int lengthBytes) {
@@ -249,10 +274,7 @@ final class VerbsEndpoint implements Endpoint {
         }
       }
       if (!broken) {
-        if (messages == 0) {
-          receives.flush();
-        }
-        sends.returnCredits();
+        endBatch(messages, listener);
       }
     } catch (PostRefusedException | VerbsException e) {
       report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
@@ -265,6 +287,19 @@ final class VerbsEndpoint implements Endpoint {
     return messages + tokens;
   }
 
+  /** Posts what the listener has sent, and receives and credits that are due. */
+  private void endBatch(int messages, EndpointListener listener) {
+    if (messages > 0) {
+      listener.onBatchEnd();
+    } else {
+      receives.flush();
+    }
+    if (state == State.OPEN) {
+      sends.returnCredits();
+      sends.flushIfFree();
+    }
+  }
+
   /** Moves to the next completion; false when the queue is empty. */
   private boolean nextCompletion() {
     if (batchCursor < batchCount) {
@@ -274,6 +309,43 @@ final class VerbsEndpoint implements Endpoint {
     batchCount = 0;
     batchCount = completionQueue.poll(batch);
     return batchCount > 0;
+  }
+
+  @Override
+  public int eventDescriptor() {
+    return channel.descriptor();
+  }
+
+  /** Poll, arm, poll: a completion that came before the arming raises no event. */
+  @Override
+  public Rest arm() {
+    return switch (state) {
+      case OPEN -> armOpen();
+      case DRAINING -> Rest.BRIEF;
+      case ENDED, CLOSED -> Rest.UNTIL_EVENT;
+    };
+  }
+
+  private Rest armOpen() {
+    if (trouble.get() != null || sends.hasUnposted() || sends.owesCredits()) {
+      return Rest.NONE;
+    }
+    try {
+      while (armed && channel.await(0)) {
+        armed = false; // an event of the past, and there may be more than one
+      }
+      if (!armed) {
+        completionQueue.requestNotification(false);
+        armed = true;
+      }
+      if (nextCompletion()) {
+        return Rest.NONE;
+      }
+    } catch (VerbsException e) {
+      report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+      return Rest.NONE;
+    }
+    return channel.descriptor() < 0 ? Rest.BRIEF : Rest.UNTIL_EVENT;
   }
 
   /** Returns the messages delivered: 1 or 0. */
@@ -383,7 +455,7 @@ final class VerbsEndpoint implements Endpoint {
         receives.withDevice() == 0 && (sends.outstanding() == 0 || elapsedNs > CAUSE_BOUND_NS);
     boolean causeKnown = incident.hasCause() || trouble.get() != null;
     if (drained && (causeKnown || elapsedNs > CAUSE_BOUND_NS)) {
-      return tokens + end(listener);
+      return tokens + sends.giveBackUnposted(listener) + end(listener);
     }
     if (queueLost || elapsedNs > DRAIN_BOUND_NS) {
       queuePair.close();

@@ -40,13 +40,20 @@ public final class VerbsProvider implements Provider {
   private static final int IWARP = 1 << 2;
 
   private final Verbs verbs;
+  private final VerbsSettings settings;
   private final Map<String, DeviceContext> contexts = new LinkedHashMap<>();
   private final List<String> skipped = new ArrayList<>();
   private final int transports;
 
-  /** Opens the usable devices of a stack. */
+  /** Opens the usable devices of a stack, with the settings in the system properties. */
   public VerbsProvider(Verbs verbs) {
+    this(verbs, VerbsSettings.fromProperties());
+  }
+
+  /** Opens the usable devices of a stack. */
+  public VerbsProvider(Verbs verbs, VerbsSettings settings) {
     this.verbs = verbs;
+    this.settings = settings;
     int found = 0;
     for (DeviceInfo info : verbs.devices()) {
       if (!info.availability().usable()) {
@@ -64,7 +71,7 @@ public final class VerbsProvider implements Provider {
 
   /** Opens a device and returns its transports. */
   private int open(DeviceInfo info) {
-    DeviceContext context = new DeviceContext(verbs.open(info.name()));
+    DeviceContext context = new DeviceContext(verbs.open(info.name()), settings);
     try {
       int found = transportsOf(info, context.device());
       contexts.put(info.name(), context);

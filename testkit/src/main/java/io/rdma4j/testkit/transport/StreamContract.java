@@ -20,9 +20,11 @@ import io.rdma4j.transport.RequestFailedException;
 import io.rdma4j.transport.RequestFailedException.Cause;
 import io.rdma4j.transport.StreamHandler;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -266,7 +268,7 @@ public abstract class StreamContract extends TransportFixture {
     Node server = closeLater(server(opener, Threading.DEDICATED));
     Node client = closeLater(client(Threading.DEDICATED));
     Connection connection = client.connect(at(server), new Mailbox());
-    StringBuffer heard = new StringBuffer();
+    List<String> heard = new CopyOnWriteArrayList<>();
     connection.requestStream(
         text("x"),
         0,
@@ -277,25 +279,26 @@ public abstract class StreamContract extends TransportFixture {
         new StreamHandler() {
           @Override
           public void onPart(long context, long requestId, Message part) {
-            heard.append("part(");
+            heard.add("part(");
             connection.cancel(requestId);
-            heard.append(")");
+            heard.add(")");
           }
 
           @Override
           public void onReply(long context, Message reply) {
-            heard.append("reply");
+            heard.add("reply");
           }
 
           @Override
           public void onFailure(long context, Cause cause, String message) {
-            heard.append(cause);
+            heard.add(cause.name());
           }
         });
     ReplyStream stream = opener.take();
     assertTrue(stream.send(number(0), 0, 8, 10 * SECOND_NS) >= 0);
     eventually("the cancellation", stream::isCancelled);
-    assertEquals("part()CANCELLED", heard.toString());
+    eventually("the end", () -> heard.contains("CANCELLED"));
+    assertEquals(List.of("part(", ")", "CANCELLED"), heard);
     assertEquals(0, connection.status().requestsOutstanding());
   }
 

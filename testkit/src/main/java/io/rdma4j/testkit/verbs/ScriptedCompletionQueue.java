@@ -162,6 +162,17 @@ public final class ScriptedCompletionQueue implements CompletionQueue {
     }
   }
 
+  @Override
+  public boolean moderate(int completions, int periodUs) {
+    synchronized (wire) {
+      int errno = wire.faults.errnoOf("ibv_modify_cq");
+      if (errno != 0 && errno != Errno.EOPNOTSUPP) {
+        throw Faults.failure("ibv_modify_cq", errno, "refused by the script");
+      }
+      return errno == 0;
+    }
+  }
+
   void attach() {
     users++;
   }
