@@ -1,13 +1,13 @@
 package io.rdma4j.transport;
 
 import io.rdma4j.concurrent.IdleStrategy;
+import io.rdma4j.concurrent.ShortLock;
 import io.rdma4j.concurrent.Threads;
 import io.rdma4j.provider.EndpointFailure;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +20,7 @@ final class Poller {
   private static final Logger LOG = System.getLogger(Poller.class.getName());
   private static final Connection[] NONE = {};
 
-  private final ReentrantLock pollLock = new ReentrantLock();
+  private final ShortLock pollLock = new ShortLock();
   private final @Nullable Thread thread;
   private volatile Connection[] connections = NONE;
   private volatile boolean running = true;
@@ -52,7 +52,7 @@ final class Poller {
 
   /** One duty cycle over all connections; 0 at once when another thread is polling. */
   int poll() {
-    if (pollLock.isHeldByCurrentThread() || !pollLock.tryLock()) {
+    if (!pollLock.tryLock()) {
       return 0;
     }
     try {
