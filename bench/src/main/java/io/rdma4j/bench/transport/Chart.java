@@ -18,9 +18,9 @@ record Chart(String title, String yUnit, List<String> xLabels, String xTitle, Li
    */
   record Line(String name, int colour, double[] values) {}
 
-  private static final int WIDTH = 720;
+  private static final int WIDTH = 760;
   private static final int HEIGHT = 360;
-  private static final int LEFT = 64;
+  private static final int LEFT = 92;
   private static final int RIGHT = 130;
   private static final int TOP = 16;
   private static final int BOTTOM = 48;

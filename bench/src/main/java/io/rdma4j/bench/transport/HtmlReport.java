@@ -83,6 +83,9 @@ final class HtmlReport {
         escape(result.machine().get("load")));
     comparison();
     distributions();
+    if (result.rows().values().stream().anyMatch(HtmlReport::hasDepth)) {
+      text("<h2>Rates and costs</h2>");
+    }
     curves(
         Task.Kind.STREAM,
         "bytes: messages a second",
@@ -181,6 +184,10 @@ final class HtmlReport {
     return values;
   }
 
+  private static boolean hasDepth(Measured row) {
+    return row.task().kind() != Task.Kind.ROUND_TRIP;
+  }
+
   /** A chart for each length of messages, when there are several depths. */
   private void curves(
       Task.Kind kind, String title, String xTitle, String unit, ToDoubleFunction<Measured> value) {
@@ -213,7 +220,6 @@ final class HtmlReport {
                 }
               });
           if (depths > 1 && !lines.isEmpty()) {
-            text("<h2>%d %s</h2>", lengthBytes, title);
             page.append(new Chart(lengthBytes + " " + title, unit, xLabels, xTitle, lines).svg());
           }
         });

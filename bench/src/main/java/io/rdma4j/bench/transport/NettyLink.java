@@ -52,7 +52,7 @@ final class NettyLink extends Link {
         loop.runNow();
         return false;
       }
-      buffer = to.alloc().directBuffer(BUFFER_BYTES);
+      buffer = to.alloc().ioBuffer();
       out = buffer;
     }
     int at = buffer.writerIndex();
@@ -60,6 +60,7 @@ final class NettyLink extends Link {
       return false;
     }
     buffer
+        .ensureWritable(LENGTH_BYTES + lengthBytes)
         .setIntLE(at, lengthBytes)
         .setLongLE(at + LENGTH_BYTES, sequence)
         .setLongLE(at + LENGTH_BYTES + 8, flags)

@@ -10,21 +10,26 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A program of perftest, the C tools that come with RDMA drivers: two processes on one device,
- * connected by rdma_cm. Each measurement starts it anew and takes its own figure.
+ * which tell each other of their queue pairs over a socket. Each measurement starts it anew and
+ * takes its own figure.
  *
  * @param program for example {@code ib_send_lat}
+ * @param device for example {@code rxe0}
  * @param address of the device
  */
-record Perftest(String program, InetAddress address) implements Subject {
+record Perftest(String program, String device, InetAddress address) implements Subject {
   private static final int ROUND_TRIPS = 2_000;
   private static final int MESSAGES = 20_000;
   private static final int LONG_MESSAGES = 1_000;
   private static final int LONG_BYTES = 16 * 1024;
   private static final int PORT = 18_515;
   private static final int TIMEOUT_SECONDS = 120;
+  private static final long LOOK_AGAIN_NS = 100_000_000L;
+  private static final String LISTEN = " 0A ";
   private static final int SIZE_COLUMN = 0;
   private static final int TYPICAL_US_COLUMN = 4;
   private static final int MILLION_PER_SECOND_COLUMN = 4;
@@ -74,34 +79,55 @@ record Perftest(String program, InetAddress address) implements Subject {
     }
   }
 
-  private List<String> commandLine(Task task) {
+  private List<String> commandLine(Task task) throws IOException {
     boolean roundTrips = task.kind() == Task.Kind.ROUND_TRIP;
     int count =
         roundTrips ? ROUND_TRIPS : task.lengthBytes() > LONG_BYTES ? LONG_MESSAGES : MESSAGES;
     List<String> line =
-        new ArrayList<>(List.of(program, "-R", "-F", "-p", Integer.toString(PORT), "-s"));
+        new ArrayList<>(List.of(program, "-F", "-d", device, "-p", Integer.toString(PORT), "-s"));
     line.add(Integer.toString(task.lengthBytes()));
     line.add("-n");
     line.add(Integer.toString(count));
+    line.add("-x");
+    line.add(Integer.toString(gidIndex()));
     if (!roundTrips && task.depth() > 1) {
       line.addAll(List.of("-l", Integer.toString(task.depth())));
     }
     return line;
   }
 
-  /** With rdma_cm there is no socket that could be seen listening: a moment has to do. */
   private void awaitListening(Process server) throws IOException {
-    try {
-      if (server.waitFor(1, TimeUnit.SECONDS)) {
-        throw new IOException(
-            program
-                + " ended at once: "
-                + new String(server.getInputStream().readAllBytes(), StandardCharsets.UTF_8));
+    String listening = String.format(Locale.ROOT, ":%04X 0", PORT);
+    for (int i = 0; i < 10 * TIMEOUT_SECONDS && server.isAlive(); i++) {
+      for (String table : List.of("/proc/net/tcp", "/proc/net/tcp6")) {
+        if (Files.readAllLines(Path.of(table)).stream()
+            .anyMatch(line -> line.contains(listening) && line.contains(LISTEN))) {
+          return;
+        }
       }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException("interrupted while starting " + program, e);
+      LockSupport.parkNanos(LOOK_AGAIN_NS);
     }
+    throw new IOException(program + " does not listen on port " + PORT);
+  }
+
+  /** Returns which of the device's GIDs is its IPv4 address: perftest would take the first. */
+  private int gidIndex() throws IOException {
+    byte[] ip = address.getAddress();
+    String gid =
+        String.format(
+            Locale.ROOT,
+            "0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x",
+            ip[0],
+            ip[1],
+            ip[2],
+            ip[3]);
+    Path gids = Path.of("/sys/class/infiniband", device, "ports", "1", "gids");
+    for (int i = 0; Files.exists(gids.resolve(Integer.toString(i))); i++) {
+      if (Files.readString(gids.resolve(Integer.toString(i))).strip().equals(gid)) {
+        return i;
+      }
+    }
+    throw new IOException("port 1 of " + device + " has no GID for " + address);
   }
 
   private void await(Process process, String output) throws IOException {

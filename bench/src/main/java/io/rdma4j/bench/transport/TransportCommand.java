@@ -169,7 +169,10 @@ abstract class TransportCommand implements Callable<Integer> {
       NodeWay verbs = verbsOf(ways);
       if (verbs != null && installed.usable()) {
         rows.add(
-            new Race.Row(tool.task(), tool.name(), new Perftest(tool.program(), verbs.address())));
+            new Race.Row(
+                tool.task(),
+                tool.name(),
+                new Perftest(tool.program(), verbs.availability().reason(), verbs.address())));
       } else {
         reasonByRow.put(
             tool.task().key() + "_" + tool.name(),
