@@ -1,6 +1,7 @@
 package io.rdma4j.transport;
 
 import io.rdma4j.concurrent.IdleStrategy;
+import io.rdma4j.concurrent.ShortLock;
 import io.rdma4j.concurrent.Threads;
 import io.rdma4j.os.OsException;
 import io.rdma4j.os.WaitSet;
@@ -10,7 +11,6 @@ import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,7 +33,7 @@ final class Poller {
   private static final int LONGEST_SLEEP_MS = 64;
   private static final int AWAKE = 0;
 
-  private final ReentrantLock pollLock = new ReentrantLock();
+  private final ShortLock pollLock = new ShortLock();
   private final @Nullable Thread thread;
   private volatile Connection[] connections = NONE;
   private volatile boolean running = true;
@@ -90,7 +90,7 @@ final class Poller {
 
   /** One duty cycle over all connections; 0 at once when another thread is polling. */
   int poll() {
-    if (pollLock.isHeldByCurrentThread() || !pollLock.tryLock()) {
+    if (!pollLock.tryLock()) {
       return 0;
     }
     try {

@@ -1,6 +1,7 @@
 package io.rdma4j.transport;
 
 import io.rdma4j.SendResult;
+import io.rdma4j.concurrent.ShortLock;
 import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.pool.RegisteredBufferPool;
 import io.rdma4j.provider.Endpoint;
@@ -8,7 +9,6 @@ import io.rdma4j.provider.EndpointListener;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The sending half of a connection: it makes one sender of many, checks lengths, and moves pooled
@@ -31,7 +31,7 @@ final class Sender {
   private final int registrarIndex;
 
   /** Serialises senders; also held while the endpoint is closed, so that nobody sends into it. */
-  private final ReentrantLock lock = new ReentrantLock();
+  private final ShortLock lock = new ShortLock();
 
   /** Written under the lock. */
   private volatile ConnectionState state = ConnectionState.OPEN;
