@@ -353,7 +353,7 @@ final class VerbsEndpoint implements Endpoint {
 
   private int beginDraining(EndpointListener listener) {
     state = State.DRAINING;
-    drainStartNs = System.nanoTime();
+    drainStartNs = context.clock().nanoTime();
     sends.shut();
     moveToError();
     return drain(listener);
@@ -371,7 +371,7 @@ final class VerbsEndpoint implements Endpoint {
 
   private int drain(EndpointListener listener) {
     int tokens = takeBackCompleted(listener);
-    long elapsedNs = System.nanoTime() - drainStartNs;
+    long elapsedNs = context.clock().nanoTime() - drainStartNs;
     // A tail of unsignaled sends that went out before the error never completes: it comes back when
     // the queue pair is destroyed.
     boolean drained =
@@ -488,7 +488,7 @@ final class VerbsEndpoint implements Endpoint {
     } catch (PostRefusedException e) {
       report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
     }
-    long startNs = System.nanoTime();
+    long startNs = context.clock().nanoTime();
     while (!queueLost
         && sends.outstanding() > 0
         && !incident.hasCause()
@@ -498,8 +498,8 @@ final class VerbsEndpoint implements Endpoint {
     }
   }
 
-  private static boolean within(long startNs, long boundNs) {
-    return System.nanoTime() - startNs < boundNs;
+  private boolean within(long startNs, long boundNs) {
+    return context.clock().nanoTime() - startNs < boundNs;
   }
 
   private void giveBack() {
