@@ -84,6 +84,9 @@ final class VerbsEndpoint implements Endpoint {
   /** Nothing that follows counts: an error, a violation, or the peer's goodbye was seen. */
   private boolean broken;
 
+  /** Nothing more of the peer counts: it said goodbye, or broke the protocol. */
+  private boolean peerDone;
+
   VerbsEndpoint(
       DeviceContext context,
       CmId id,
@@ -315,13 +318,20 @@ final class VerbsEndpoint implements Endpoint {
 
   /** In this order: the peer may send the next credit message once it sees more credits used. */
   private int onCredit(int slot, short credits) {
-    receives.recycleControl(slot);
+    if (state == State.OPEN) {
+      receives.recycleControl(slot);
+    }
     return sends.takeCredits(credits, config.window()) ? 0 : excessCredits(credits);
   }
 
+  /** Explains a disconnect that was seen before it. */
   private int onGoodbye() {
-    report(new EndpointFailure(Kind.PEER_CLOSED, "the peer has closed the connection"));
+    EndpointFailure goodbye =
+        new EndpointFailure(Kind.PEER_CLOSED, "the peer has closed the connection");
+    trouble.updateAndGet(
+        before -> before == null || before.kind() == Kind.PEER_LOST ? goodbye : before);
     broken = true;
+    peerDone = true;
     return 0;
   }
 
@@ -332,6 +342,7 @@ final class VerbsEndpoint implements Endpoint {
   private int violation(String what) {
     report(new EndpointFailure(Kind.PROTOCOL, "the peer broke the protocol: " + what));
     broken = true;
+    peerDone = true;
     return 0;
   }
 
@@ -387,22 +398,31 @@ final class VerbsEndpoint implements Endpoint {
     return tokens;
   }
 
-  /** Takes back all requests that have completed, in whatever way. */
+  /**
+   * Takes back all requests that have completed, in whatever way. A message that arrived before the
+   * trouble is delivered, also when the device shows it later: its sender counts it as arrived.
+   *
+   * @return tokens and messages
+   */
   private int takeBackCompleted(EndpointListener listener) {
-    int tokens = 0;
+    int work = 0;
     try {
       while (!queueLost && nextCompletion()) {
         int i = batchCursor++;
-        tokens +=
-            batch.status(i) == Completions.SUCCESS
-                ? takeBack(batch.wrId(i), listener)
-                : onError(i, listener);
+        long wrId = batch.wrId(i);
+        if (batch.status(i) != Completions.SUCCESS) {
+          work += onError(i, listener);
+        } else if (state == State.DRAINING && !peerDone && WorkRequestId.isReceive(wrId)) {
+          work += onReceive(WorkRequestId.slot(wrId), batch.lengthBytes(i), listener);
+        } else {
+          work += takeBack(wrId, listener);
+        }
       }
     } catch (VerbsException e) {
       queueLost = true;
       report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
     }
-    return tokens;
+    return work;
   }
 
   private int end(EndpointListener listener) {
