@@ -46,7 +46,7 @@ final class SimulatedMessage {
   }
 
   private static byte at(long key, int i) {
-    return (byte) ((key >>> (i & 63)) + i * 31);
+    return (byte) ((key >>> (i & 63)) + i * 31L);
   }
 
   private static long mix(long value) {

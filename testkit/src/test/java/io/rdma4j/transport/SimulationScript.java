@@ -15,6 +15,9 @@ import java.util.SplittableRandom;
 final class SimulationScript {
   private static final int ROUNDS = 6;
   private static final int MOST_CONNECTIONS = 3;
+  private static final List<SimulationFault> ALL = List.of(SimulationFault.values());
+  private static final List<SimulationFault> HARMLESS =
+      ALL.stream().filter(fault -> !fault.harms).toList();
   private static final int[] STATUSES = {1, 2, 4, 6, 9, 10, 11, 12, 13, 20, 21, 22};
   private static final AsyncEvent.Type[] STRAY_EVENTS = {
     AsyncEvent.Type.COMM_EST,
@@ -61,7 +64,7 @@ final class SimulationScript {
         ends.get(random.nextInt(ends.size())).closeNext = true;
       }
       if (random.nextBoolean()) {
-        disturb(ends, SimulationFault.values()[random.nextInt(4)]);
+        disturb(ends, anyOf(HARMLESS));
         simulation.run(random.nextInt(400), ends);
       }
       if (random.nextBoolean()) {
@@ -80,12 +83,11 @@ final class SimulationScript {
 
   /** Something goes wrong in each round; what arrives is right, and the ends come. */
   void faulty() {
-    SimulationFault[] all = SimulationFault.values();
     for (int round = 0; round < ROUNDS; round++) {
       List<SimulatedEnd> ends = connectSome();
       simulation.run(random.nextInt(400), ends);
       for (int i = random.nextInt(2); i >= 0; i--) {
-        disturb(ends, all[random.nextInt(all.length)]);
+        disturb(ends, anyOf(ALL));
         simulation.run(random.nextInt(100), ends);
       }
       if (random.nextInt(3) == 0) {
@@ -207,6 +209,10 @@ final class SimulationScript {
   }
 
   // ---- faults --------------------------------------------------------------------------------
+
+  private SimulationFault anyOf(List<SimulationFault> choices) {
+    return choices.get(random.nextInt(choices.size()));
+  }
 
   private void disturb(List<SimulatedEnd> ends, SimulationFault fault) {
     simulation.trace(() -> "fault " + fault);
