@@ -150,9 +150,16 @@ final class Conductor {
   }
 
   private static void watchSocket(SelectionKey key, Connection connection) {
+    if (!readSocket(connection)) {
+      key.cancel();
+    }
+  }
+
+  /** Reads what has come on a control socket; false when nothing will come any more. */
+  static boolean readSocket(Connection connection) {
     try {
       if (connection.control().readHeartbeats()) {
-        return;
+        return true;
       }
       connection.suspect(
           new EndpointFailure(
@@ -162,7 +169,7 @@ final class Conductor {
           new EndpointFailure(
               Kind.PEER_LOST, "bootstrap connection to " + connection.peerAddress() + ": " + e));
     }
-    key.cancel();
+    return false;
   }
 
   private void accept() {

@@ -374,9 +374,10 @@ public final class Connection implements AutoCloseable {
     }
     receiver.announce();
     EndpointFailure suspected = life.suspicion();
-    int work = endpoint.poll(receiver, MESSAGES_PER_POLL);
-    work += sender.sendKept() + remoteExecutor.answerKept() + room.wake(work);
-    return life.step(before, suspected, work);
+    int polled = endpoint.poll(receiver, MESSAGES_PER_POLL);
+    int resumed = sender.sendKept() + remoteExecutor.answerKept() + room.wake(polled);
+    // What this side does by itself is no sign of life of the peer.
+    return resumed + life.step(before, suspected, polled);
   }
 
   /** Prepares for the sleep of the polling thread, which calls it; see {@link Endpoint#arm}. */

@@ -19,6 +19,12 @@ import org.jspecify.annotations.Nullable;
 final class Life {
   private static final Logger LOG = System.getLogger(Life.class.getName());
 
+  /**
+   * For how long nothing must come from a peer that seems gone: what it sent before has arrived,
+   * but a device shows it at a time of its own.
+   */
+  private static final long GRACE_NS = 50_000_000L;
+
   private final Connection connection;
   private final Endpoint endpoint;
   private final Sender sender;
@@ -35,6 +41,11 @@ final class Life {
   private @Nullable EndpointFailure failure;
   private boolean goodbyeSent;
   private boolean goodbyeReceived;
+
+  /** Whether nothing has come since the peer seemed gone, and since when. */
+  private boolean quiet;
+
+  private long quietSinceNs;
 
   Life(Connection connection, Endpoint endpoint, Sender sender) {
     this.connection = connection;
@@ -82,22 +93,36 @@ final class Life {
       judge(suspected, work);
     }
     if (failure != null) {
-      finish(failure);
+      finish(afterGoodbye(failure));
       return work + 1;
     }
     return before == ConnectionState.CLOSING ? work + closeStep() : work;
   }
 
   private void judge(EndpointFailure suspected, int work) {
-    if (work == 0 && failure == null) {
-      failure =
-          goodbyeReceived
-              ? new EndpointFailure(Kind.PEER_CLOSED, "the peer has closed the connection")
-              : suspected;
-    } else if (work > 0 && connection.control().carriesMessages()) {
-      // The peer had spoken; it was this side that did not listen for a while.
-      suspicion = null;
+    if (work > 0) {
+      quiet = false;
+      if (connection.control().carriesMessages()) {
+        // The peer had spoken; it was this side that did not listen for a while.
+        suspicion = null;
+      }
+      return;
     }
+    long nowNs = connection.node().clockNs();
+    if (!quiet) {
+      quiet = true;
+      quietSinceNs = nowNs;
+    }
+    if (failure == null && nowNs - quietSinceNs >= GRACE_NS) {
+      failure = suspected;
+    }
+  }
+
+  /** A peer that has said goodbye is not lost when its end of the path goes. */
+  private EndpointFailure afterGoodbye(EndpointFailure cause) {
+    return goodbyeReceived && cause.kind() == Kind.PEER_LOST
+        ? new EndpointFailure(Kind.PEER_CLOSED, "the peer has closed the connection")
+        : cause;
   }
 
   private int closeStep() {

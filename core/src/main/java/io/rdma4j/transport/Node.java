@@ -51,6 +51,7 @@ public final class Node implements AutoCloseable {
   private static final AtomicInteger NODES = new AtomicInteger();
 
   private final NodeConfig config;
+  private final NanoClock clock;
   private final List<Provider> providers;
   private final List<MemoryRegistrar> registrars;
   private final RegisteredBufferPool pool;
@@ -73,9 +74,26 @@ public final class Node implements AutoCloseable {
    *     the address is taken; nothing is left behind
    */
   public static Node start(NodeConfig config) {
-    List<Provider> providers = Providers.create(config);
+    Node node = make(config, Providers.create(config), NanoClock.SYSTEM);
+    node.conductor.start();
+    return node;
+  }
+
+  /**
+   * Makes a node without any thread of its own, on a clock that the caller moves: who drives it
+   * calls {@link #poll()}, and {@link Connection#housekeep} and {@link Conductor#readSocket} for
+   * each connection in place of the conductor.
+   *
+   * @param config with {@link Threading#INVOKER}, and without an address to listen on
+   * @param providers owned by the node from here on, also when this fails
+   */
+  static Node driven(NodeConfig config, List<Provider> providers, NanoClock clock) {
+    return make(config, providers, clock);
+  }
+
+  private static Node make(NodeConfig config, List<Provider> providers, NanoClock clock) {
     try {
-      return new Node(config, providers, NODES.incrementAndGet());
+      return new Node(config, providers, clock, NODES.incrementAndGet());
     } catch (RuntimeException e) {
       Providers.close(providers, e);
       throw e;
@@ -86,8 +104,10 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  private Node(NodeConfig config, List<Provider> providers, int number) throws IOException {
+  private Node(NodeConfig config, List<Provider> providers, NanoClock clock, int number)
+      throws IOException {
     this.config = config;
+    this.clock = clock;
     Memory memory = makePool(config, providers);
     this.providers = memory.providers;
     this.registrars = Providers.registrars(memory.providers);
@@ -107,7 +127,6 @@ public final class Node implements AutoCloseable {
               ? new Poller()
               : new Poller("rdma4j-poller-" + number + "-" + i, idleStrategy());
     }
-    conductor.start();
     warnOfUnusable();
   }
 
@@ -368,7 +387,7 @@ public final class Node implements AutoCloseable {
     closeQuietly(established.socket());
   }
 
-  private Connection add(Established established, PathChoice path, ConnectionHandler handler)
+  Connection add(Established established, PathChoice path, ConnectionHandler handler)
       throws IOException {
     ControlSocket control =
         new ControlSocket(
@@ -472,7 +491,7 @@ public final class Node implements AutoCloseable {
   }
 
   long clockNs() {
-    return System.nanoTime();
+    return clock.nanoTime();
   }
 
   int registrarIndex(@Nullable MemoryRegistrar registrar) {

@@ -91,6 +91,9 @@ final class VerbsEndpoint implements Endpoint {
   /** Nothing that follows counts: an error, a violation, or the peer's goodbye was seen. */
   private boolean broken;
 
+  /** Nothing more of the peer counts: it said goodbye, or broke the protocol. */
+  private boolean peerDone;
+
   VerbsEndpoint(
       DeviceContext context,
       CmId id,
@@ -392,13 +395,20 @@ final class VerbsEndpoint implements Endpoint {
 
   /** In this order: the peer may send the next credit message once it sees more credits used. */
   private int onCredit(int slot, short credits) {
-    receives.recycleControl(slot);
+    if (state == State.OPEN) {
+      receives.recycleControl(slot);
+    }
     return sends.takeCredits(credits, config.window()) ? 0 : excessCredits(credits);
   }
 
+  /** Explains a disconnect that was seen before it. */
   private int onGoodbye() {
-    report(new EndpointFailure(Kind.PEER_CLOSED, "the peer has closed the connection"));
+    EndpointFailure goodbye =
+        new EndpointFailure(Kind.PEER_CLOSED, "the peer has closed the connection");
+    trouble.updateAndGet(
+        before -> before == null || before.kind() == Kind.PEER_LOST ? goodbye : before);
     broken = true;
+    peerDone = true;
     return 0;
   }
 
@@ -409,6 +419,7 @@ final class VerbsEndpoint implements Endpoint {
   private int violation(String what) {
     report(new EndpointFailure(Kind.PROTOCOL, "the peer broke the protocol: " + what));
     broken = true;
+    peerDone = true;
     return 0;
   }
 
@@ -430,7 +441,7 @@ final class VerbsEndpoint implements Endpoint {
 
   private int beginDraining(EndpointListener listener) {
     state = State.DRAINING;
-    drainStartNs = System.nanoTime();
+    drainStartNs = context.clock().nanoTime();
     sends.shut();
     moveToError();
     return drain(listener);
@@ -448,7 +459,7 @@ final class VerbsEndpoint implements Endpoint {
 
   private int drain(EndpointListener listener) {
     int tokens = takeBackCompleted(listener);
-    long elapsedNs = System.nanoTime() - drainStartNs;
+    long elapsedNs = context.clock().nanoTime() - drainStartNs;
     // A tail of unsignaled sends that went out before the error never completes: it comes back when
     // the queue pair is destroyed.
     boolean drained =
@@ -464,22 +475,31 @@ final class VerbsEndpoint implements Endpoint {
     return tokens;
   }
 
-  /** Takes back all requests that have completed, in whatever way. */
+  /**
+   * Takes back all requests that have completed, in whatever way. A message that arrived before the
+   * trouble is delivered, also when the device shows it later: its sender counts it as arrived.
+   *
+   * @return tokens and messages
+   */
   private int takeBackCompleted(EndpointListener listener) {
-    int tokens = 0;
+    int work = 0;
     try {
       while (!queueLost && nextCompletion()) {
         int i = batchCursor++;
-        tokens +=
-            batch.status(i) == Completions.SUCCESS
-                ? takeBack(batch.wrId(i), listener)
-                : onError(i, listener);
+        long wrId = batch.wrId(i);
+        if (batch.status(i) != Completions.SUCCESS) {
+          work += onError(i, listener);
+        } else if (state == State.DRAINING && !peerDone && WorkRequestId.isReceive(wrId)) {
+          work += onReceive(WorkRequestId.slot(wrId), batch.lengthBytes(i), listener);
+        } else {
+          work += takeBack(wrId, listener);
+        }
       }
     } catch (VerbsException e) {
       queueLost = true;
       report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
     }
-    return tokens;
+    return work;
   }
 
   private int end(EndpointListener listener) {
@@ -565,7 +585,7 @@ final class VerbsEndpoint implements Endpoint {
     } catch (PostRefusedException e) {
       report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
     }
-    long startNs = System.nanoTime();
+    long startNs = context.clock().nanoTime();
     while (!queueLost
         && sends.outstanding() > 0
         && !incident.hasCause()
@@ -575,8 +595,8 @@ final class VerbsEndpoint implements Endpoint {
     }
   }
 
-  private static boolean within(long startNs, long boundNs) {
-    return System.nanoTime() - startNs < boundNs;
+  private boolean within(long startNs, long boundNs) {
+    return context.clock().nanoTime() - startNs < boundNs;
   }
 
   private void giveBack() {

@@ -2,6 +2,7 @@ package io.rdma4j.testkit.verbs;
 
 import static org.junit.jupiter.api.Assertions.fail;
 
+import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointConfig;
 import io.rdma4j.provider.verbs.VerbsProvider;
@@ -30,8 +31,8 @@ final class ScriptedLink implements AutoCloseable {
 
   ScriptedLink(int maxMessageBytes, int window, VerbsSettings settings) {
     config = new EndpointConfig(maxMessageBytes, window, 4 * maxMessageBytes);
-    initiator = new VerbsProvider(verbs, settings);
-    acceptor = new VerbsProvider(verbs, settings);
+    initiator = new VerbsProvider(verbs, settings, NanoClock.SYSTEM);
+    acceptor = new VerbsProvider(verbs, settings, NanoClock.SYSTEM);
   }
 
   EndpointPair connect() throws IOException {
