@@ -3,11 +3,14 @@ package io.rdma4j.transport;
 import io.rdma4j.provider.EndpointConfig;
 import io.rdma4j.provider.Provider;
 import io.rdma4j.transport.internal.BootstrapChannel;
-import io.rdma4j.transport.internal.BootstrapChannel.Frame;
 import io.rdma4j.transport.internal.BootstrapChannel.Kind;
 import io.rdma4j.transport.internal.BootstrapChannel.ProtocolException;
+import io.rdma4j.transport.internal.BootstrapChannel.RefusedException;
 import io.rdma4j.transport.internal.Hello;
+import io.rdma4j.transport.internal.Hello.Capability;
 import io.rdma4j.transport.internal.PathNegotiation;
+import io.rdma4j.transport.internal.SecretProof;
+import io.rdma4j.transport.internal.TlsStream;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
@@ -17,22 +20,38 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLParameters;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Turns a TCP connection into an established path: both ends say hello, agree on sizes, and
- * negotiate the path. Everything happens under one deadline; on failure the socket is closed.
+ * Turns a TCP connection into an established path: encryption where it is wanted, then both ends
+ * say hello, prove the secret, agree on sizes, and negotiate the path. Everything happens under one
+ * deadline; on failure the socket is closed.
  *
  * <p>Safe for use by several threads.
  */
 final class Bootstrap {
   /** An established path and the socket it was set up over. */
-  record Established(SocketChannel socket, PathNegotiation.Result result) {}
+  record Established(BootstrapChannel channel, PathNegotiation.Result result) {
+    SocketChannel socket() {
+      return channel.socket();
+    }
+  }
+
+  /** What the ends know once both have greeted. */
+  private record Greeting(Hello theirs, byte[] pathToken) {}
+
+  private static final byte[] NO_BINDING = new byte[0];
 
   private final List<Provider> providers;
   private final NodeConfig config;
   private final SecureRandom random = new SecureRandom();
   private final byte[] nodeId = randomId();
+  private final AtomicLong proofsRefused = new AtomicLong();
 
   Bootstrap(List<Provider> providers, NodeConfig config) {
     this.providers = providers;
@@ -43,6 +62,11 @@ final class Bootstrap {
     byte[] id = new byte[Hello.ID_BYTES];
     random.nextBytes(id);
     return id;
+  }
+
+  /** Returns how many peers could not prove that they belong here. */
+  long proofsRefused() {
+    return proofsRefused.get();
   }
 
   /**
@@ -56,16 +80,11 @@ final class Bootstrap {
     try {
       onOpen.accept(socket);
       socket.socket().connect(peer, (int) Math.max(1, config.handshakeTimeoutNs() / 1_000_000));
-      BootstrapChannel channel = channel(socket, deadlineNs);
-      byte[] token = randomId();
-      channel.send(Kind.HELLO, hello(token).encode());
-      Hello theirs = receiveHello(channel);
-      if (!Arrays.equals(theirs.token(), token)) {
-        throw new ProtocolException("the peer answered with another connection's token");
-      }
-      return new Established(
-          socket,
-          new PathNegotiation(channel, providers, token, agree(theirs)).initiate(theirs.offers()));
+      BootstrapChannel channel = channel(socket, peer, deadlineNs);
+      Greeting greeting = greet(channel);
+      PathNegotiation negotiation =
+          new PathNegotiation(channel, providers, greeting.pathToken, agree(greeting.theirs));
+      return new Established(channel, negotiation.initiate(greeting.theirs.offers()));
     } catch (IOException | RuntimeException e) {
       socket.close();
       throw e;
@@ -75,29 +94,127 @@ final class Bootstrap {
   /** Negotiates as the acceptor on a socket just accepted. */
   Established accept(SocketChannel socket) throws IOException {
     try {
-      BootstrapChannel channel = channel(socket, System.nanoTime() + config.handshakeTimeoutNs());
-      Hello theirs = receiveHello(channel);
-      channel.send(Kind.HELLO, hello(theirs.token()).encode());
-      return new Established(
-          socket, new PathNegotiation(channel, providers, theirs.token(), agree(theirs)).accept());
+      long deadlineNs = System.nanoTime() + config.handshakeTimeoutNs();
+      BootstrapChannel channel = channel(socket, null, deadlineNs);
+      Greeting greeting = welcome(channel);
+      PathNegotiation negotiation =
+          new PathNegotiation(channel, providers, greeting.pathToken, agree(greeting.theirs));
+      return new Established(channel, negotiation.accept());
     } catch (IOException | RuntimeException e) {
       socket.close();
       throw e;
     }
   }
 
-  private static BootstrapChannel channel(SocketChannel socket, long deadlineNs)
-      throws IOException {
+  // ---- encryption ------------------------------------------------------------------------------
+
+  /**
+   * Opens the channel, encrypted where that is configured; {@code peer} is null for the acceptor.
+   */
+  private BootstrapChannel channel(
+      SocketChannel socket, @Nullable InetSocketAddress peer, long deadlineNs) throws IOException {
     socket.setOption(StandardSocketOptions.TCP_NODELAY, true);
-    return new BootstrapChannel(socket, deadlineNs);
+    TlsConfig tls = config.tls();
+    if (tls == null) {
+      return new BootstrapChannel(socket, deadlineNs);
+    }
+    TlsStream stream = new TlsStream(socket, engine(tls, peer));
+    try {
+      stream.handshake(deadlineNs);
+    } catch (SSLException e) {
+      proofsRefused.incrementAndGet();
+      throw new RefusedException("TLS: " + e.getMessage());
+    }
+    return new BootstrapChannel(socket, stream, deadlineNs);
   }
 
-  private static Hello receiveHello(BootstrapChannel channel) throws IOException {
-    Frame frame = channel.receive(channel.deadlineNs());
-    if (frame.kind() != Kind.HELLO) {
-      throw new ProtocolException("expected a hello, got " + frame.kind());
+  private static SSLEngine engine(TlsConfig tls, @Nullable InetSocketAddress peer) {
+    SSLEngine engine =
+        peer == null
+            ? tls.context().createSSLEngine()
+            : tls.context().createSSLEngine(peer.getHostString(), peer.getPort());
+    SSLParameters parameters = engine.getSSLParameters();
+    parameters.setProtocols(new String[] {"TLSv1.3"});
+    if (peer == null) {
+      parameters.setNeedClientAuth(true);
+    } else if (tls.peerNames() == TlsConfig.PeerNames.VERIFY) {
+      parameters.setEndpointIdentificationAlgorithm("HTTPS");
     }
-    return Hello.decode(frame.payload());
+    engine.setUseClientMode(peer != null);
+    engine.setSSLParameters(parameters);
+    return engine;
+  }
+
+  // ---- hello and proof -------------------------------------------------------------------------
+
+  private Greeting greet(BootstrapChannel channel) throws IOException {
+    byte[] token = randomId();
+    Hello mine = hello(token);
+    byte[] mineSent = mine.encode();
+    channel.send(Kind.HELLO, mineSent);
+    byte[] theirsSent = channel.expect(Kind.HELLO);
+    Hello theirs = Hello.decode(theirsSent);
+    if (!Arrays.equals(theirs.token(), token)) {
+      throw new ProtocolException("the peer answered with another connection's token");
+    }
+    String missing = theirs.missing(mine, "this node", "the peer");
+    if (missing != null) {
+      throw new RefusedException(missing);
+    }
+    SharedSecret secret = config.secret();
+    if (secret == null) {
+      return new Greeting(theirs, token);
+    }
+    SecretProof proof = new SecretProof(mineSent, theirsSent, binding(channel));
+    channel.send(Kind.PROOF, proof.ofInitiator(secret.bytes()));
+    if (!SecretProof.matches(proof.ofAcceptor(secret.bytes()), channel.expect(Kind.PROOF))) {
+      proofsRefused.incrementAndGet();
+      throw new RefusedException("the peer does not know the secret of this node");
+    }
+    return new Greeting(theirs, proof.pathToken(secret.bytes()));
+  }
+
+  private Greeting welcome(BootstrapChannel channel) throws IOException {
+    byte[] theirsSent = channel.expect(Kind.HELLO);
+    Hello theirs = Hello.decode(theirsSent);
+    Hello mine = hello(theirs.token());
+    String missing = theirs.missing(mine, "this node", "the peer");
+    if (missing != null) {
+      channel.sendRefusal(missing);
+      throw new RefusedException(missing);
+    }
+    byte[] mineSent = mine.encode();
+    channel.send(Kind.HELLO, mineSent);
+    if (config.secret() == null) {
+      return new Greeting(theirs, theirs.token());
+    }
+    SecretProof proof = new SecretProof(theirsSent, mineSent, binding(channel));
+    // The initiator goes first: who only asks gets nothing to guess secrets with.
+    byte[] shown = channel.expect(Kind.PROOF);
+    SharedSecret known = known(proof, shown);
+    if (known == null) {
+      proofsRefused.incrementAndGet();
+      channel.sendRefusal("the secret is not the one of this cluster");
+      throw new RefusedException("the peer does not know the secret of this node");
+    }
+    channel.send(Kind.PROOF, proof.ofAcceptor(known.bytes()));
+    return new Greeting(theirs, proof.pathToken(known.bytes()));
+  }
+
+  /** Returns which of the accepted secrets the initiator has shown, or null. */
+  private @Nullable SharedSecret known(SecretProof proof, byte[] shown) {
+    SharedSecret found = null;
+    for (SharedSecret secret : config.acceptedSecrets()) {
+      // All are computed, whichever fits, so that the time does not tell which.
+      if (SecretProof.matches(proof.ofInitiator(secret.bytes()), shown)) {
+        found = secret;
+      }
+    }
+    return found;
+  }
+
+  private static byte[] binding(BootstrapChannel channel) throws IOException {
+    return channel.stream() instanceof TlsStream tls ? tls.binding() : NO_BINDING;
   }
 
   private Hello hello(byte[] token) {
@@ -107,7 +224,17 @@ final class Bootstrap {
         offers.put(provider.name(), provider.offer());
       }
     }
-    return new Hello(nodeId, token, config.endpoint(), offers);
+    int secret = config.secret() == null ? 0 : Capability.SECRET.bit();
+    return new Hello(
+        Hello.VERSION,
+        Hello.OLDEST_VERSION,
+        secret,
+        secret,
+        nodeId,
+        token,
+        randomId(),
+        config.endpoint(),
+        offers);
   }
 
   /** Takes the smaller wish of both ends, so that both compute the same. */

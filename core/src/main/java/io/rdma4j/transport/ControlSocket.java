@@ -6,6 +6,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
 
 /**
@@ -19,6 +20,7 @@ final class ControlSocket {
   private static final Logger LOG = System.getLogger(ControlSocket.class.getName());
 
   private final SocketChannel socket;
+  private final ByteChannel stream;
   private final InetSocketAddress peerAddress;
   private final boolean carriesMessages;
   private final long heartbeatIntervalNs;
@@ -30,9 +32,15 @@ final class ControlSocket {
   /** Set for every message by the polling thread; cheaper there than reading a clock. */
   private volatile boolean heard;
 
+  /** Takes over the socket and what carries its bytes, the socket itself or encryption above it. */
   ControlSocket(
-      SocketChannel socket, boolean carriesMessages, long heartbeatIntervalNs, long nowNs) {
+      SocketChannel socket,
+      ByteChannel stream,
+      boolean carriesMessages,
+      long heartbeatIntervalNs,
+      long nowNs) {
     this.socket = socket;
+    this.stream = stream;
     this.peerAddress = (InetSocketAddress) socket.socket().getRemoteSocketAddress();
     this.carriesMessages = carriesMessages;
     this.heartbeatIntervalNs = heartbeatIntervalNs;
@@ -74,7 +82,7 @@ final class ControlSocket {
     }
     try {
       // A full socket buffer means that the peer has not read for long; its silence will show that.
-      socket.write(ByteBuffer.wrap(heartbeat));
+      stream.write(ByteBuffer.wrap(heartbeat));
     } catch (IOException e) {
       LOG.log(Level.DEBUG, "heartbeat to " + peerAddress + " failed; reading will show why", e);
     }
@@ -90,9 +98,9 @@ final class ControlSocket {
     int n;
     do {
       incoming.clear();
-      n = socket.read(incoming);
+      n = stream.read(incoming);
       heard |= n > 0;
-    } while (n == incoming.capacity());
+    } while (n > 0);
     return n >= 0;
   }
 

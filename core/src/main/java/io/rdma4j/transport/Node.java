@@ -247,7 +247,12 @@ public final class Node implements AutoCloseable {
       states.add(connection.status());
     }
     return new NodeStatus(
-        paths, List.copyOf(states), pool.statistics(), handshakesFailed.get(), lateReplies.get());
+        paths,
+        List.copyOf(states),
+        pool.statistics(),
+        handshakesFailed.get(),
+        bootstrap.proofsRefused(),
+        lateReplies.get());
   }
 
   /** Closes everything in order; idempotent. Must not be called from a handler. */
@@ -348,6 +353,7 @@ public final class Node implements AutoCloseable {
     ControlSocket control =
         new ControlSocket(
             established.socket(),
+            established.channel().stream(),
             path.name().equals("tcp"),
             config.heartbeatIntervalNs(),
             clockNs());

@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,6 +53,8 @@ public final class NodeConfig {
   private final PoolConfig pool;
   private final @Nullable Path shmDirectory;
   private final @Nullable Verbs verbs;
+  private final List<SharedSecret> secrets;
+  private final @Nullable TlsConfig tls;
 
   private NodeConfig(Builder from) {
     listenAddress = from.listenAddress;
@@ -68,6 +71,8 @@ public final class NodeConfig {
     pool = from.pool;
     shmDirectory = from.shmDirectory;
     verbs = from.verbs;
+    secrets = List.copyOf(from.secrets);
+    tls = from.tls;
   }
 
   /** Returns a configuration that connects but does not listen. */
@@ -145,6 +150,21 @@ public final class NodeConfig {
     return shmDirectory;
   }
 
+  /** Returns the secret that this node proves when it connects, or null when it needs none. */
+  public @Nullable SharedSecret secret() {
+    return secrets.isEmpty() ? null : secrets.getFirst();
+  }
+
+  /** Returns the secrets of which an incoming connection has to prove one; empty for none. */
+  List<SharedSecret> acceptedSecrets() {
+    return secrets;
+  }
+
+  /** Returns the encryption of the bootstrap connection, or null for none. */
+  public @Nullable TlsConfig tls() {
+    return tls;
+  }
+
   /** Returns the verbs to use instead of the system's, or null. */
   public @Nullable Verbs verbs() {
     return verbs;
@@ -172,6 +192,10 @@ public final class NodeConfig {
         + livenessTimeoutNs
         + ", closeTimeoutNs="
         + closeTimeoutNs
+        + ", secrets="
+        + secrets.size()
+        + ", tls="
+        + (tls == null ? "none" : tls.peerNames())
         + ", shmDirectory="
         + shmDirectory
         + ", "
@@ -197,6 +221,8 @@ public final class NodeConfig {
     private PoolConfig pool = PoolConfig.fromEnvironment();
     private @Nullable Path shmDirectory;
     private @Nullable Verbs verbs;
+    private List<SharedSecret> secrets = List.of();
+    private @Nullable TlsConfig tls;
 
     private Builder() {}
 
@@ -280,6 +306,26 @@ public final class NodeConfig {
      */
     public Builder shmDirectory(Path directory) {
       this.shmDirectory = directory;
+      return this;
+    }
+
+    /**
+     * Has both ends of every connection prove that they know a secret; who can not is shown out.
+     *
+     * <p>To change the secret of a running cluster, first let all nodes accept the new one as well,
+     * then let them prove the new one and accept the old one, then drop the old one.
+     *
+     * @param proven what this node proves, and accepts
+     * @param alsoAccepted what it accepts besides from those who connect
+     */
+    public Builder secret(SharedSecret proven, SharedSecret... alsoAccepted) {
+      this.secrets = Stream.concat(Stream.of(proven), Arrays.stream(alsoAccepted)).toList();
+      return this;
+    }
+
+    /** Encrypts and authenticates the bootstrap connection; both ends need it. */
+    public Builder tls(TlsConfig tls) {
+      this.tls = tls;
       return this;
     }
 

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
+import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
@@ -161,7 +162,7 @@ public final class PathNegotiation {
     if (failure == null) {
       channel.send(Kind.READY, new byte[0]);
     } else {
-      channel.send(Kind.FAIL, clip(failure));
+      channel.send(Kind.FAIL, BootstrapChannel.clip(failure));
     }
     String peerFailure = null;
     while (!peerVerdictTaken) {
@@ -177,13 +178,6 @@ public final class PathNegotiation {
     }
     socket.configureBlocking(failure != null || peerFailure != null || blocking);
     return peerFailure;
-  }
-
-  private static byte[] clip(String reason) {
-    byte[] bytes = reason.getBytes(StandardCharsets.UTF_8);
-    return bytes.length <= Handshake.MAX_MESSAGE_BYTES
-        ? bytes
-        : java.util.Arrays.copyOf(bytes, Handshake.MAX_MESSAGE_BYTES);
   }
 
   /** The handshake as the provider being tried sees it. */
@@ -240,6 +234,11 @@ public final class PathNegotiation {
     @Override
     public SocketChannel socket() {
       return channel.socket();
+    }
+
+    @Override
+    public ByteChannel stream() {
+      return channel.stream();
     }
   }
 }
