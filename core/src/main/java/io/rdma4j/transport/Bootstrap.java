@@ -3,6 +3,7 @@ package io.rdma4j.transport;
 import io.rdma4j.provider.EndpointConfig;
 import io.rdma4j.provider.Provider;
 import io.rdma4j.transport.internal.BootstrapChannel;
+import io.rdma4j.transport.internal.BootstrapChannel.Frame;
 import io.rdma4j.transport.internal.BootstrapChannel.Kind;
 import io.rdma4j.transport.internal.BootstrapChannel.ProtocolException;
 import io.rdma4j.transport.internal.BootstrapChannel.RefusedException;
@@ -16,6 +17,7 @@ import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.channels.SocketChannel;
 import java.security.SecureRandom;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -35,8 +37,20 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use by several threads.
  */
 final class Bootstrap {
-  /** An established path and the socket it was set up over. */
-  record Established(BootstrapChannel channel, PathNegotiation.Result result) {
+  /**
+   * An established path and the socket it was set up over.
+   *
+   * @param session names the connection when it is to be resumed later; null when one of the ends
+   *     can not do that
+   * @param peerNode id of the other node
+   * @param sizes what both ends have agreed on
+   */
+  record Established(
+      BootstrapChannel channel,
+      PathNegotiation.Result result,
+      byte @Nullable [] session,
+      byte[] peerNode,
+      EndpointConfig sizes) {
     SocketChannel socket() {
       return channel.socket();
     }
@@ -45,7 +59,7 @@ final class Bootstrap {
   /** What the ends know once both have greeted. */
   private record Greeting(Hello theirs, byte[] pathToken) {}
 
-  private static final byte[] NO_BINDING = new byte[0];
+  private static final byte[] NOTHING = new byte[0];
 
   private final List<Provider> providers;
   private final NodeConfig config;
@@ -75,6 +89,32 @@ final class Bootstrap {
    * @param onOpen gets the socket at once, so that another thread can end the attempt by closing it
    */
   Established initiate(InetSocketAddress peer, Consumer<SocketChannel> onOpen) throws IOException {
+    return initiate(peer, onOpen, null, providers);
+  }
+
+  /**
+   * Connects to a node for a connection that exists already.
+   *
+   * @param session names the connection
+   * @param paths what to try, in this order
+   * @throws RefusedException when the peer does not have that connection
+   */
+  Established resume(
+      InetSocketAddress peer, Consumer<SocketChannel> onOpen, byte[] session, List<String> paths)
+      throws IOException {
+    List<Provider> chosen = new ArrayList<>();
+    for (String path : paths) {
+      providers.stream().filter(p -> p.name().equals(path)).forEach(chosen::add);
+    }
+    return initiate(peer, onOpen, session, chosen);
+  }
+
+  private Established initiate(
+      InetSocketAddress peer,
+      Consumer<SocketChannel> onOpen,
+      byte @Nullable [] session,
+      List<Provider> paths)
+      throws IOException {
     long deadlineNs = System.nanoTime() + config.handshakeTimeoutNs();
     SocketChannel socket = SocketChannel.open();
     try {
@@ -82,28 +122,68 @@ final class Bootstrap {
       socket.socket().connect(peer, (int) Math.max(1, config.handshakeTimeoutNs() / 1_000_000));
       BootstrapChannel channel = channel(socket, peer, deadlineNs);
       Greeting greeting = greet(channel);
+      if (session != null) {
+        channel.send(Kind.RESUME, session);
+        channel.expect(Kind.RESUME);
+      }
       PathNegotiation negotiation =
-          new PathNegotiation(channel, providers, greeting.pathToken, agree(greeting.theirs));
-      return new Established(channel, negotiation.initiate(greeting.theirs.offers()));
+          new PathNegotiation(channel, paths, greeting.pathToken, agree(greeting.theirs));
+      return established(channel, greeting, negotiation.initiate(greeting.theirs.offers()));
     } catch (IOException | RuntimeException e) {
       socket.close();
       throw e;
     }
   }
 
-  /** Negotiates as the acceptor on a socket just accepted. */
-  Established accept(SocketChannel socket) throws IOException {
+  /** Whether a node has a connection by the name that a peer gives. */
+  interface Sessions {
+    boolean has(byte[] session, byte[] nodeId);
+  }
+
+  /** What an incoming handshake has led to. */
+  record Accepted(Established established, byte @Nullable [] resumedSession) {}
+
+  /**
+   * Negotiates as the acceptor on a socket just accepted.
+   *
+   * @return null when a connection was to be resumed that is not here any more; the peer knows that
+   *     then, and the socket is closed
+   */
+  @Nullable Accepted accept(SocketChannel socket, Sessions sessions) throws IOException {
     try {
       long deadlineNs = System.nanoTime() + config.handshakeTimeoutNs();
       BootstrapChannel channel = channel(socket, null, deadlineNs);
       Greeting greeting = welcome(channel);
       PathNegotiation negotiation =
           new PathNegotiation(channel, providers, greeting.pathToken, agree(greeting.theirs));
-      return new Established(channel, negotiation.accept());
+      Frame first = channel.receive(deadlineNs);
+      byte[] resumed = null;
+      if (first.kind() == Kind.RESUME) {
+        resumed = first.payload();
+        if (!sessions.has(resumed, greeting.theirs.nodeId())) {
+          channel.sendRefusal("no such connection");
+          socket.close();
+          return null;
+        }
+        channel.send(Kind.RESUME, NOTHING);
+        first = channel.receive(deadlineNs);
+      }
+      return new Accepted(established(channel, greeting, negotiation.accept(first)), resumed);
     } catch (IOException | RuntimeException e) {
       socket.close();
       throw e;
     }
+  }
+
+  private Established established(
+      BootstrapChannel channel, Greeting greeting, PathNegotiation.Result result) {
+    boolean resumable = config.resumeTimeoutNs() > 0 && greeting.theirs.has(Capability.RESUME);
+    return new Established(
+        channel,
+        result,
+        resumable ? greeting.pathToken : null,
+        greeting.theirs.nodeId(),
+        agree(greeting.theirs));
   }
 
   // ---- encryption ------------------------------------------------------------------------------
@@ -214,7 +294,7 @@ final class Bootstrap {
   }
 
   private static byte[] binding(BootstrapChannel channel) throws IOException {
-    return channel.stream() instanceof TlsStream tls ? tls.binding() : NO_BINDING;
+    return channel.stream() instanceof TlsStream tls ? tls.binding() : NOTHING;
   }
 
   private Hello hello(byte[] token) {
@@ -225,10 +305,11 @@ final class Bootstrap {
       }
     }
     int secret = config.secret() == null ? 0 : Capability.SECRET.bit();
+    int resume = config.resumeTimeoutNs() > 0 ? Capability.RESUME.bit() : 0;
     return new Hello(
         Hello.VERSION,
         Hello.OLDEST_VERSION,
-        secret,
+        secret | resume,
         secret,
         nodeId,
         token,

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
@@ -102,9 +103,13 @@ final class Conductor {
   private void registerNew() throws IOException {
     for (Connection next; (next = toWatch.poll()) != null; ) {
       SocketChannel socket = next.control().socket();
-      if (socket.isOpen()) {
-        socket.configureBlocking(false);
-        socket.register(selector, SelectionKey.OP_READ, next);
+      try {
+        if (socket.isOpen()) {
+          socket.configureBlocking(false);
+          socket.register(selector, SelectionKey.OP_READ, next);
+        }
+      } catch (ClosedChannelException e) {
+        LOG.log(Level.DEBUG, next + " ended before its socket was watched", e);
       }
     }
   }
@@ -121,8 +126,14 @@ final class Conductor {
   }
 
   private static void watchSocket(SelectionKey key, Connection connection) {
+    ControlSocket control = connection.control();
+    if (!key.channel().equals(control.socket())) {
+      // The connection has moved on, and the end of a socket that it has left means nothing.
+      key.cancel();
+      return;
+    }
     try {
-      if (connection.control().readHeartbeats()) {
+      if (control.readHeartbeats()) {
         return;
       }
       connection.suspect(

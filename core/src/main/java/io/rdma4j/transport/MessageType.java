@@ -11,6 +11,9 @@ final class MessageType {
   /** Reply; the correlation id is that of the request. */
   static final int REPLY = 2;
 
+  /** What was delivered so far, in the correlation id; between {@link ResumableEndpoint}s. */
+  static final int ACKNOWLEDGEMENT = 253;
+
   /** Last message of its sender. Order is kept, so everything before it has been delivered. */
   static final int GOODBYE = 254;
 

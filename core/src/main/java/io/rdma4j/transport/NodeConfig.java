@@ -55,6 +55,10 @@ public final class NodeConfig {
   private final @Nullable Verbs verbs;
   private final List<SharedSecret> secrets;
   private final @Nullable TlsConfig tls;
+  private final long resumeTimeoutNs;
+  private final long settleTimeNs;
+  private final long backoffBaseNs;
+  private final long backoffCapNs;
 
   private NodeConfig(Builder from) {
     listenAddress = from.listenAddress;
@@ -73,6 +77,10 @@ public final class NodeConfig {
     verbs = from.verbs;
     secrets = List.copyOf(from.secrets);
     tls = from.tls;
+    resumeTimeoutNs = from.resumeTimeoutNs;
+    settleTimeNs = from.settleTimeNs;
+    backoffBaseNs = from.backoffBaseNs;
+    backoffCapNs = from.backoffCapNs;
   }
 
   /** Returns a configuration that connects but does not listen. */
@@ -165,6 +173,26 @@ public final class NodeConfig {
     return tls;
   }
 
+  /** Returns how long a connection outlives its path, 0 when it ends with it. */
+  public long resumeTimeoutNs() {
+    return resumeTimeoutNs;
+  }
+
+  /** Returns how long a path that has ended is left alone. */
+  public long settleTimeNs() {
+    return settleTimeNs;
+  }
+
+  /** Returns the bound of the first wait before a connection is resumed. */
+  public long backoffBaseNs() {
+    return backoffBaseNs;
+  }
+
+  /** Returns the largest bound of those waits. */
+  public long backoffCapNs() {
+    return backoffCapNs;
+  }
+
   /** Returns the verbs to use instead of the system's, or null. */
   public @Nullable Verbs verbs() {
     return verbs;
@@ -196,6 +224,14 @@ public final class NodeConfig {
         + secrets.size()
         + ", tls="
         + (tls == null ? "none" : tls.peerNames())
+        + ", resumeTimeoutNs="
+        + resumeTimeoutNs
+        + ", settleTimeNs="
+        + settleTimeNs
+        + ", backoffNs="
+        + backoffBaseNs
+        + ".."
+        + backoffCapNs
         + ", shmDirectory="
         + shmDirectory
         + ", "
@@ -223,6 +259,10 @@ public final class NodeConfig {
     private @Nullable Verbs verbs;
     private List<SharedSecret> secrets = List.of();
     private @Nullable TlsConfig tls;
+    private long resumeTimeoutNs;
+    private long settleTimeNs = 5_000_000_000L;
+    private long backoffBaseNs = 100_000_000L;
+    private long backoffCapNs = 5_000_000_000L;
 
     private Builder() {}
 
@@ -329,6 +369,31 @@ public final class NodeConfig {
       return this;
     }
 
+    /**
+     * Lets connections outlive their path, where both nodes ask for that: when it ends, the node
+     * that connected looks for another one, and comes back to a better one that was lost once it
+     * has settled. Every message is delivered once and in order, whatever the paths do, as long as
+     * both processes live and a path comes up in time; meanwhile sends are back-pressured. Messages
+     * are kept until the peer has acknowledged them, for which each connection takes two rings of
+     * memory.
+     *
+     * @param timeout how long a connection waits for another path; 0, the default, ends it with its
+     *     path
+     * @param settleTime how long a path that has ended is the last choice
+     */
+    public Builder resume(Duration timeout, Duration settleTime) {
+      this.resumeTimeoutNs = timeout.toNanos();
+      this.settleTimeNs = settleTime.toNanos();
+      return this;
+    }
+
+    /** Bounds the random waits before attempts to resume: the first one, and the longest. */
+    public Builder backoff(Duration base, Duration cap) {
+      this.backoffBaseNs = base.toNanos();
+      this.backoffCapNs = cap.toNanos();
+      return this;
+    }
+
     /** Uses the given verbs instead of the system's libibverbs, for tests. */
     public Builder verbs(Verbs verbs) {
       this.verbs = verbs;
@@ -373,6 +438,14 @@ public final class NodeConfig {
           livenessTimeoutNs,
           "at least twice the heartbeat interval");
       require(closeTimeoutNs > 0, "closeTimeout", closeTimeoutNs, "above 0");
+      require(resumeTimeoutNs >= 0, "resumeTimeout", resumeTimeoutNs, "0 or more");
+      require(settleTimeNs >= 0, "settleTime", settleTimeNs, "0 or more");
+      require(backoffBaseNs > 0, "backoffBase", backoffBaseNs, "above 0");
+      require(
+          backoffCapNs >= backoffBaseNs && backoffCapNs < 1L << 62,
+          "backoffCap",
+          backoffCapNs,
+          "at least the base, " + backoffBaseNs);
       return new NodeConfig(this);
     }
 

@@ -22,10 +22,12 @@ final class Sender {
   private final Endpoint endpoint;
   private final Poller poller;
   private final RegisteredBufferPool pool;
-  private final int registrarIndex;
 
   /** Serialises senders; also held while the endpoint is closed, so that nobody sends into it. */
-  private final ReentrantLock lock = new ReentrantLock();
+  private final ReentrantLock lock;
+
+  /** Place of the endpoint's registrar in the pool, negative for none; under the lock. */
+  private int registrarIndex;
 
   /** Written under the lock. */
   private volatile ConnectionState state = ConnectionState.OPEN;
@@ -48,6 +50,7 @@ final class Sender {
     this.poller = poller;
     this.pool = pool;
     this.registrarIndex = registrarIndex;
+    this.lock = endpoint instanceof ResumableEndpoint r ? r.lock() : new ReentrantLock();
   }
 
   /** Sends by copy; the memory is free again on return. */
@@ -73,12 +76,13 @@ final class Sender {
     int lengthBytes = buffer.lengthBytes();
     checkLength(lengthBytes);
     MemorySegment segment = buffer.segment();
-    int lkey = registrarIndex < 0 ? 0 : buffer.lkey(registrarIndex);
     lock.lock();
     try {
       if (state != ConnectionState.OPEN) {
         return refusal();
       }
+      // Under the lock, since the path and its device may change.
+      int lkey = registrarIndex < 0 ? 0 : buffer.lkey(registrarIndex);
       // Ownership moves first: the poller may give the block back before this call returns.
       long handle = buffer.detach();
       long result = SendResult.CLOSED;
@@ -139,6 +143,11 @@ final class Sender {
 
   private long refusal() {
     return closedHere ? SendResult.CLOSED : SendResult.NOT_CONNECTED;
+  }
+
+  /** The endpoint's registrar is another one; with the lock held. */
+  void registrarIndex(int index) {
+    registrarIndex = index;
   }
 
   ConnectionState state() {

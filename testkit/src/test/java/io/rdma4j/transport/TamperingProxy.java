@@ -24,7 +24,7 @@ final class TamperingProxy implements AutoCloseable {
     TO_INITIATOR
   }
 
-  private final InetSocketAddress target;
+  private volatile InetSocketAddress target;
   private final ServerSocket listener;
   private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
   private volatile Direction direction = Direction.TO_ACCEPTOR;
@@ -62,9 +62,16 @@ final class TamperingProxy implements AutoCloseable {
     oneByOne = true;
   }
 
-  /** Keeps connections open and forwards nothing any more, or goes on. */
+  /**
+   * Connections that have something to forward meanwhile stay open and forward nothing ever again.
+   */
   void silent(boolean silent) {
     this.silent = silent;
+  }
+
+  /** Forwards new connections to another node. */
+  void target(InetSocketAddress target) {
+    this.target = target;
   }
 
   /** Closes new connections at once, or forwards them again. */
@@ -115,12 +122,14 @@ final class TamperingProxy implements AutoCloseable {
       OutputStream out = to.getOutputStream();
       byte[] chunk = new byte[4096];
       int passed = 0;
+      boolean dead = false;
       for (int n; (n = in.read(chunk)) > 0; passed += n) {
         if (way == direction && changeAt >= passed && changeAt < passed + n) {
           chunk[changeAt - passed] ^= (byte) change;
         }
         record.write(chunk, 0, n);
-        if (silent) {
+        dead |= silent;
+        if (dead) {
           continue;
         }
         int step = oneByOne ? 1 : n;

@@ -88,10 +88,13 @@ public final class PathNegotiation {
         : provider.judge(peerOffer);
   }
 
-  /** Runs the acceptor's side. */
-  public Result accept() throws IOException {
-    while (true) {
-      Frame frame = channel.receive(channel.deadlineNs());
+  /**
+   * Runs the acceptor's side.
+   *
+   * @param first the initiator's first frame
+   */
+  public Result accept(Frame first) throws IOException {
+    for (Frame frame = first; ; frame = channel.receive(channel.deadlineNs())) {
       if (frame.kind() != Kind.TRY) {
         throw new ProtocolException("expected a path to try, got " + frame.kind());
       }
