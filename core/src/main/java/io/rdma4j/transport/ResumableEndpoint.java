@@ -98,13 +98,19 @@ final class ResumableEndpoint implements Endpoint {
 
   /** Asks for the end of the path; false when the connection is ending anyway. */
   boolean requestSuspension(EndpointFailure reason) {
-    if (ending || state == State.ENDED) {
-      return false;
+    // Under the lock, so that a request never outlives the path that it is about.
+    lock.lock();
+    try {
+      if (ending || state == State.ENDED) {
+        return false;
+      }
+      if (state != State.SUSPENDED && suspensionRequested == null) {
+        suspensionRequested = reason;
+      }
+      return true;
+    } finally {
+      lock.unlock();
     }
-    if (state != State.SUSPENDED && suspensionRequested == null) {
-      suspensionRequested = reason;
-    }
-    return true;
   }
 
   /** Returns the lock that keeps senders out while the path changes. */

@@ -14,6 +14,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -112,13 +113,14 @@ final class Resumption {
     }
   }
 
-  /** Returns all paths, those that ended a short while ago last. */
+  /** Returns all paths, those that ended a short while ago last, the latest of them at the end. */
   private List<String> pathsNow(long nowNs) {
     List<String> settled = new ArrayList<>();
     List<String> unsettled = new ArrayList<>();
     for (String name : node.config().paths()) {
       (isSettled(name, nowNs) ? settled : unsettled).add(name);
     }
+    unsettled.sort(Comparator.comparingLong(name -> endedAtNs.getOrDefault(name, nowNs) - nowNs));
     settled.addAll(unsettled);
     return settled;
   }

@@ -228,8 +228,13 @@ final class MigrationTest {
     Counting atClient = new Counting();
     Duration heartbeat = Duration.ofMillis(50);
     Duration silence = Duration.ofMillis(300);
-    try (Node server = server(config("tcp").liveness(heartbeat, silence), atServer);
-        Node client = Node.start(config("tcp").liveness(heartbeat, silence).build());
+    // An attempt that meets the silence hangs until its deadline.
+    Duration deadline = Duration.ofSeconds(2);
+    NodeConfig.Builder both = config("tcp").liveness(heartbeat, silence).handshakeTimeout(deadline);
+    try (Node server = server(both, atServer);
+        Node client =
+            Node.start(
+                config("tcp").liveness(heartbeat, silence).handshakeTimeout(deadline).build());
         TamperingProxy proxy = new TamperingProxy(at(server))) {
       Connection connection = client.connect(proxy.address(), atClient);
       await("the server's end", () -> atServer.connection != null);
