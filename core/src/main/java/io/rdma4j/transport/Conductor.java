@@ -9,6 +9,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.nio.channels.CancelledKeyException;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
@@ -117,9 +118,13 @@ final class Conductor {
   private void register(Queue<Connection> from) throws IOException {
     for (Connection next; (next = from.poll()) != null; ) {
       SocketChannel socket = next.control().socket();
-      if (socket.isOpen()) {
-        socket.configureBlocking(false);
-        socket.register(selector, SelectionKey.OP_READ, next);
+      try {
+        if (socket.isOpen()) {
+          socket.configureBlocking(false);
+          socket.register(selector, SelectionKey.OP_READ, next);
+        }
+      } catch (ClosedChannelException e) {
+        LOG.log(Level.DEBUG, next + " ended before its socket was watched", e);
       }
     }
   }
@@ -129,9 +134,13 @@ final class Conductor {
       return;
     }
     if (key.attachment() instanceof Connection connection) {
-      if (connection.control().carriesMessages()) {
+      ControlSocket control = connection.control();
+      if (!key.channel().equals(control.socket())) {
+        // The connection has moved on, and the end of a socket that it has left means nothing.
+        key.cancel();
+      } else if (control.carriesMessages()) {
         quieten(key);
-        connection.control().stopWatching();
+        control.stopWatching();
       } else {
         watchSocket(key, connection);
       }

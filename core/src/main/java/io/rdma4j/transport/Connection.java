@@ -6,6 +6,8 @@ import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.Rest;
+import io.rdma4j.transport.Bootstrap.Established;
+import io.rdma4j.transport.internal.PathNegotiation;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.concurrent.CompletionStage;
@@ -28,8 +30,10 @@ public final class Connection implements AutoCloseable {
   private final Poller poller;
   private final long id;
   private final Endpoint endpoint;
-  private final ControlSocket control;
-  private final PathChoice path;
+  private volatile ControlSocket control;
+  private volatile PathChoice path;
+  private volatile int pathChanges;
+  private volatile @Nullable Resumption resumption;
   private final Sender sender;
   private final Receiver receiver;
   private final RequestTable requests;
@@ -321,6 +325,11 @@ public final class Connection implements AutoCloseable {
     return path;
   }
 
+  /** Returns how often this connection has moved to another path. */
+  public int pathChanges() {
+    return pathChanges;
+  }
+
   /** Returns the number of this connection within its node. */
   public long id() {
     return id;
@@ -415,6 +424,13 @@ public final class Connection implements AutoCloseable {
     }
     endpoint.housekeep(nowNs);
     requester.expire(nowNs);
+    Resumption moving = resumption;
+    if (moving != null) {
+      moving.housekeep(nowNs);
+    }
+    if (endpoint instanceof ResumableEndpoint resumable && resumable.isSuspended()) {
+      return;
+    }
     if (isOpen() && control.heartbeatDue(nowNs) && !control.sendHeartbeat()) {
       sender.sendControl(MessageType.HEARTBEAT, 0);
     }
@@ -442,9 +458,56 @@ public final class Connection implements AutoCloseable {
     life.finish(reason);
   }
 
+  /** The peer seems gone: another path is looked for, or this is the end. */
   void suspect(EndpointFailure reason) {
-    life.suspect(reason);
+    if (!(endpoint instanceof ResumableEndpoint resumable)
+        || !resumable.requestSuspension(reason)) {
+      life.suspect(reason);
+    }
     poller.wakeUp();
+  }
+
+  /** Gives back what a connection has that nobody gets to see. */
+  void discard() {
+    sender.close(PathNegotiation.discarding());
+    control.close();
+  }
+
+  /** Lets this connection move to other paths. Before it is polled. */
+  void resumeWith(Resumption moving) {
+    resumption = moving;
+  }
+
+  @Nullable Resumption resumption() {
+    return resumption;
+  }
+
+  /** A path has ended and is closed; the socket goes with it, so that the peer notices. Poller. */
+  void pathEnded(EndpointFailure cause) {
+    Resumption moving = resumption;
+    if (moving != null) {
+      moving.pathEnded(path.name(), cause);
+    }
+    control.close();
+  }
+
+  /** Hands a new path to the poller; false when the connection does not wait for one any more. */
+  boolean moveTo(Established established, PathChoice choice, long peerDelivered) {
+    ControlSocket socket = node.controlOf(established, choice);
+    return endpoint instanceof ResumableEndpoint resumable
+        && resumable.attach(
+            established.result().endpoint(),
+            peerDelivered,
+            () -> {
+              control = socket;
+              path = choice;
+              int before = pathChanges;
+              pathChanges = before + 1;
+              sender.moved(node.registrarIndex(endpoint.registrar()), socket);
+              poller.watch(this);
+              node.countPathChange();
+              node.watch(this);
+            });
   }
 
   Node node() {

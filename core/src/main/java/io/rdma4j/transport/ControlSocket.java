@@ -6,6 +6,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
 
 /**
@@ -19,12 +20,12 @@ final class ControlSocket {
   private static final Logger LOG = System.getLogger(ControlSocket.class.getName());
 
   private final SocketChannel socket;
+  private final ByteChannel stream;
   private final InetSocketAddress peerAddress;
   private final boolean carriesMessages;
   private final long heartbeatIntervalNs;
   private final ByteBuffer incoming = ByteBuffer.allocate(256);
-  private final byte[] heartbeat = BootstrapChannel.heartbeat();
-  private final ByteBuffer bell = ByteBuffer.allocateDirect(heartbeat.length).put(heartbeat);
+  private final ByteBuffer bell = bell();
   private long lastSentNs;
   private long lastHeardNs;
 
@@ -34,14 +35,25 @@ final class ControlSocket {
   /** Set by the polling thread, cleared by the conductor before it wakes that thread. */
   private volatile boolean watched;
 
+  /** Takes over the socket and what carries its bytes, the socket itself or encryption above it. */
   ControlSocket(
-      SocketChannel socket, boolean carriesMessages, long heartbeatIntervalNs, long nowNs) {
+      SocketChannel socket,
+      ByteChannel stream,
+      boolean carriesMessages,
+      long heartbeatIntervalNs,
+      long nowNs) {
     this.socket = socket;
+    this.stream = stream;
     this.peerAddress = (InetSocketAddress) socket.socket().getRemoteSocketAddress();
     this.carriesMessages = carriesMessages;
     this.heartbeatIntervalNs = heartbeatIntervalNs;
     this.lastSentNs = nowNs;
     this.lastHeardNs = nowNs;
+  }
+
+  private static ByteBuffer bell() {
+    byte[] heartbeat = BootstrapChannel.heartbeat();
+    return ByteBuffer.allocateDirect(heartbeat.length).put(heartbeat);
   }
 
   SocketChannel socket() {
@@ -76,12 +88,8 @@ final class ControlSocket {
     if (carriesMessages) {
       return false;
     }
-    try {
-      // A full socket buffer means that the peer has not read for long; its silence will show that.
-      socket.write(ByteBuffer.wrap(heartbeat));
-    } catch (IOException e) {
-      LOG.log(Level.DEBUG, "heartbeat to " + peerAddress + " failed; reading will show why", e);
-    }
+    // A full socket buffer means that the peer has not read for long; its silence will show that.
+    ring();
     return true;
   }
 
@@ -90,9 +98,9 @@ final class ControlSocket {
     bell.rewind();
     try {
       // When the buffer is full of unread heartbeats, these will wake it.
-      socket.write(bell);
+      stream.write(bell);
     } catch (IOException e) {
-      LOG.log(Level.DEBUG, "waking " + peerAddress + " failed; reading will show why", e);
+      LOG.log(Level.DEBUG, "heartbeat to " + peerAddress + " failed; reading will show why", e);
     }
   }
 
@@ -105,9 +113,9 @@ final class ControlSocket {
     int n;
     do {
       incoming.clear();
-      n = socket.read(incoming);
+      n = stream.read(incoming);
       heard |= n > 0;
-    } while (n == incoming.capacity());
+    } while (n > 0);
     return n >= 0;
   }
 

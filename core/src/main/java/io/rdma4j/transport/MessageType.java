@@ -32,6 +32,9 @@ final class MessageType {
   /** The requester takes more parts; the payload is their number, a little-endian int. */
   static final int GRANT = 9;
 
+  /** What was delivered so far, in the correlation id; between {@link ResumableEndpoint}s. */
+  static final int ACKNOWLEDGEMENT = 253;
+
   /** Last message of its sender. Order is kept, so everything before it has been delivered. */
   static final int GOODBYE = 254;
 

@@ -5,10 +5,13 @@ import io.rdma4j.Rdma4jException;
 import io.rdma4j.concurrent.IdleStrategy;
 import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.pool.RegisteredBufferPool;
+import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.Provider;
+import io.rdma4j.status.StatusRegistry;
+import io.rdma4j.transport.Bootstrap.Accepted;
 import io.rdma4j.transport.Bootstrap.Established;
 import io.rdma4j.transport.NodeConfig.Threading;
 import io.rdma4j.transport.NodeConfig.Waiting;
@@ -18,11 +21,13 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -59,12 +64,16 @@ public final class Node implements AutoCloseable {
   private final Poller[] pollers;
   private final Conductor conductor;
   private final List<Connection> connections = new CopyOnWriteArrayList<>();
+  private final Map<ByteBuffer, Resumption> sessions = new ConcurrentHashMap<>();
   private final AtomicLong connectionIds = new AtomicLong();
   private final Semaphore handshakes = new Semaphore(MAX_HANDSHAKES);
   private final Set<SocketChannel> handshaking = ConcurrentHashMap.newKeySet();
   private final AtomicLong handshakesFailed = new AtomicLong();
   private final AtomicLong lateReplies = new AtomicLong();
   private final ExportTable exports = new ExportTable();
+  private final AtomicLong pathChanges = new AtomicLong();
+  private final StatusRegistry metrics = new StatusRegistry();
+  private final List<StatusRegistry.Registration> metricSources = new ArrayList<>();
   private final AtomicBoolean closed = new AtomicBoolean();
 
   /**
@@ -112,22 +121,39 @@ public final class Node implements AutoCloseable {
     this.providers = memory.providers;
     this.registrars = Providers.registrars(memory.providers);
     this.pool = memory.pool;
-    this.bootstrap = new Bootstrap(memory.providers, config);
     try {
+      bootstrap = new Bootstrap(memory.providers, config);
       conductor =
           new Conductor(this, config.listenAddress(), "rdma4j-conductor-" + number, this::onAccept);
     } catch (IOException | RuntimeException e) {
       pool.close();
       throw e;
     }
-    pollers = new Poller[config.threading() == Threading.INVOKER ? 1 : config.pollers()];
-    for (int i = 0; i < pollers.length; i++) {
-      pollers[i] =
-          config.threading() == Threading.INVOKER
-              ? new Poller()
-              : new Poller("rdma4j-poller-" + number + "-" + i, idleStrategy());
-    }
+    pollers = makePollers(number);
+    metricSources.add(metrics.register("pool", pool.metrics()));
+    metricSources.add(metrics.register("node", new NodeMetrics(this)));
     warnOfUnusable();
+  }
+
+  private Poller[] makePollers(int number) {
+    if (config.threading() == Threading.INVOKER) {
+      return new Poller[] {new Poller()};
+    }
+    List<Poller> made = new ArrayList<>();
+    try {
+      for (int i = 0; i < config.pollers(); i++) {
+        made.add(new Poller("rdma4j-poller-" + number + "-" + i, idleStrategy()));
+      }
+      return made.toArray(new Poller[0]);
+    } catch (RuntimeException e) {
+      // No descriptors left for their wait sets, for example.
+      for (Poller poller : made) {
+        poller.close(config.closeTimeoutNs());
+      }
+      attempt(e, conductor::close);
+      attempt(e, pool::close);
+      throw e;
+    }
   }
 
   private record Memory(RegisteredBufferPool pool, List<Provider> providers) {}
@@ -205,29 +231,16 @@ public final class Node implements AutoCloseable {
     if (peer.isUnresolved()) {
       throw new ConnectFailedException("host " + peer.getHostString() + " is not known", null);
     }
-    if (!handshakes.tryAcquire()) {
-      throw new ConnectFailedException(
-          MAX_HANDSHAKES + " handshakes of this node are under way already", null);
-    }
-    AtomicReference<@Nullable SocketChannel> opened = new AtomicReference<>();
     try {
-      requireOpen();
-      Established established =
-          bootstrap.initiate(
-              peer,
-              socket -> {
-                opened.set(socket);
-                handshaking.add(socket);
-              });
-      return add(established, pathOf(established), handler);
+      Attempt attempt = beginAttempt();
+      try {
+        Established established = bootstrap.initiate(peer, attempt::opened);
+        return add(established, pathOf(established), handler, peer);
+      } finally {
+        attempt.end();
+      }
     } catch (IOException e) {
       throw new ConnectFailedException("no connection to " + peer + ": " + e.getMessage(), e);
-    } finally {
-      SocketChannel socket = opened.get();
-      if (socket != null) {
-        handshaking.remove(socket);
-      }
-      handshakes.release();
     }
   }
 
@@ -276,6 +289,14 @@ public final class Node implements AutoCloseable {
     return config;
   }
 
+  /**
+   * Returns the registry of this node's metrics: those of its pool, connections and handshakes.
+   * Others may be added. The node's own leave it when the node is closed.
+   */
+  public StatusRegistry metrics() {
+    return metrics;
+  }
+
   /** Returns the state of paths, connections and pool. */
   public NodeStatus status() {
     Map<String, Availability> paths = new LinkedHashMap<>();
@@ -287,7 +308,12 @@ public final class Node implements AutoCloseable {
       states.add(connection.status());
     }
     return new NodeStatus(
-        paths, List.copyOf(states), pool.statistics(), handshakesFailed.get(), lateReplies.get());
+        paths,
+        List.copyOf(states),
+        pool.statistics(),
+        handshakesFailed.get(),
+        bootstrap.proofsRefused(),
+        lateReplies.get());
   }
 
   /** Closes everything in order; idempotent. Must not be called from a handler. */
@@ -333,6 +359,7 @@ public final class Node implements AutoCloseable {
       for (Connection connection : connections) {
         attempt(failure, () -> connection.abandon(reason));
       }
+      metricSources.forEach(source -> attempt(failure, source::close));
       attempt(failure, pool::close);
       Providers.close(providers, failure);
     } else {
@@ -359,7 +386,7 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  private static void attempt(Rdma4jException failure, Runnable step) {
+  private static void attempt(RuntimeException failure, Runnable step) {
     try {
       step.run();
     } catch (RuntimeException e) {
@@ -387,36 +414,114 @@ public final class Node implements AutoCloseable {
     closeQuietly(established.socket());
   }
 
-  Connection add(Established established, PathChoice path, ConnectionHandler handler)
+  ControlSocket controlOf(Established established, PathChoice path) {
+    return new ControlSocket(
+        established.socket(),
+        established.channel().stream(),
+        path.name().equals("tcp"),
+        config.heartbeatIntervalNs(),
+        clockNs());
+  }
+
+  /** Makes a connection of an established path; {@code peer} is null at the end that accepted. */
+  Connection add(
+      Established established,
+      PathChoice path,
+      ConnectionHandler handler,
+      @Nullable InetSocketAddress peer)
       throws IOException {
-    ControlSocket control =
-        new ControlSocket(
-            established.socket(),
-            path.name().equals("tcp"),
-            config.heartbeatIntervalNs(),
-            clockNs());
     long id = connectionIds.incrementAndGet();
-    Connection connection =
-        new Connection(
-            this,
-            pollers[(int) (id % pollers.length)],
-            id,
-            established.result().endpoint(),
-            control,
-            path,
-            handler);
+    Poller poller = pollers[(int) (id % pollers.length)];
+    ControlSocket control = controlOf(established, path);
+    Connection connection = connection(established, poller, id, control, path, handler, peer);
     // From here on the socket is the connection's; a close of the node must not cut it off.
     handshaking.remove(established.socket());
     synchronized (connections) {
       if (closed.get()) {
-        discard(established);
+        connection.discard();
         throw new IOException("the node is closed");
       }
       connections.add(connection);
+      Resumption resumption = connection.resumption();
+      if (resumption != null) {
+        sessions.put(ByteBuffer.wrap(resumption.session()), resumption);
+      }
       connection.poller().add(connection);
     }
     conductor.watch(connection);
     return connection;
+  }
+
+  private Connection connection(
+      Established established,
+      Poller poller,
+      long id,
+      ControlSocket control,
+      PathChoice path,
+      ConnectionHandler handler,
+      @Nullable InetSocketAddress peer) {
+    Endpoint first = established.result().endpoint();
+    byte[] session = established.session();
+    if (session == null) {
+      return new Connection(this, poller, id, first, control, path, handler);
+    }
+    AtomicReference<@Nullable Connection> made = new AtomicReference<>();
+    ResumableEndpoint endpoint =
+        new ResumableEndpoint(
+            first,
+            established.sizes(),
+            config.resumeTimeoutNs(),
+            cause -> Objects.requireNonNull(made.get()).pathEnded(cause));
+    Connection connection = new Connection(this, poller, id, endpoint, control, path, handler);
+    connection.resumeWith(
+        new Resumption(this, connection, endpoint, session, established.peerNode(), peer));
+    made.set(connection);
+    return connection;
+  }
+
+  /** Sets up another path for a connection of this node, and moves it there. */
+  void resume(InetSocketAddress peer, Resumption resumption, List<String> paths)
+      throws IOException {
+    Attempt attempt = beginAttempt();
+    try {
+      Established established =
+          bootstrap.resume(peer, attempt::opened, resumption.session(), paths);
+      resumption.move(established, pathOf(established));
+    } finally {
+      attempt.end();
+    }
+  }
+
+  private Attempt beginAttempt() throws IOException {
+    if (!handshakes.tryAcquire()) {
+      throw new IOException(MAX_HANDSHAKES + " handshakes of this node are under way already");
+    }
+    if (closed.get()) {
+      handshakes.release();
+      throw new IOException("the node is closed");
+    }
+    return new Attempt();
+  }
+
+  /** One outgoing handshake: a place among those allowed, and its socket. One thread. */
+  private final class Attempt {
+    private @Nullable SocketChannel socket;
+
+    void opened(SocketChannel opened) {
+      socket = opened;
+      handshaking.add(opened);
+    }
+
+    void end() {
+      if (socket != null) {
+        handshaking.remove(socket);
+      }
+      handshakes.release();
+    }
+  }
+
+  void watch(Connection connection) {
+    conductor.watch(connection);
   }
 
   private void onAccept(SocketChannel socket) {
@@ -436,9 +541,17 @@ public final class Node implements AutoCloseable {
       if (closed.get()) {
         throw new IOException("the node is closed");
       }
-      Established established = bootstrap.accept(socket);
-      unowned = established;
+      Accepted accepted = bootstrap.accept(socket, this::hasSession);
+      if (accepted == null) {
+        return;
+      }
+      Established established = accepted.established();
       PathChoice path = pathOf(established);
+      if (accepted.resumedSession() != null) {
+        resumed(accepted.resumedSession(), established, path);
+        return;
+      }
+      unowned = established;
       ConnectionHandler handler =
           config
               .acceptor()
@@ -447,7 +560,7 @@ public final class Node implements AutoCloseable {
         throw new IOException("refused by the application");
       }
       unowned = null;
-      add(established, path, handler);
+      add(established, path, handler, null);
     } catch (IOException | RuntimeException e) {
       handshakeFailed(socket, e);
       if (unowned != null) {
@@ -458,6 +571,21 @@ public final class Node implements AutoCloseable {
       handshaking.remove(socket);
       handshakes.release();
     }
+  }
+
+  private boolean hasSession(byte[] session, byte[] peerNode) {
+    Resumption resumption = sessions.get(ByteBuffer.wrap(session));
+    return resumption != null && resumption.isWith(peerNode);
+  }
+
+  private void resumed(byte[] session, Established established, PathChoice path)
+      throws IOException {
+    Resumption resumption = sessions.get(ByteBuffer.wrap(session));
+    if (resumption == null) {
+      discard(established);
+      throw new IOException("the connection to be resumed has ended meanwhile");
+    }
+    resumption.move(established, path);
   }
 
   private void handshakeFailed(SocketChannel socket, Exception e) {
@@ -481,6 +609,10 @@ public final class Node implements AutoCloseable {
 
   void forget(Connection connection) {
     connections.remove(connection);
+    Resumption resumption = connection.resumption();
+    if (resumption != null) {
+      sessions.remove(ByteBuffer.wrap(resumption.session()));
+    }
     connection.poller().remove(connection);
   }
 
@@ -496,6 +628,31 @@ public final class Node implements AutoCloseable {
 
   int registrarIndex(@Nullable MemoryRegistrar registrar) {
     return registrar == null ? -1 : registrars.indexOf(registrar);
+  }
+
+  void countPathChange() {
+    pathChanges.incrementAndGet();
+  }
+
+  long pathChanges() {
+    return pathChanges.get();
+  }
+
+  long handshakesFailed() {
+    return handshakesFailed.get();
+  }
+
+  long proofsRefused() {
+    return bootstrap.proofsRefused();
+  }
+
+  long lateReplies() {
+    return lateReplies.get();
+  }
+
+  boolean isUsable(String path) {
+    return providers.stream()
+        .anyMatch(provider -> provider.name().equals(path) && provider.availability().usable());
   }
 
   void countLateReply() {

@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,6 +55,12 @@ public final class NodeConfig {
   private final PoolConfig pool;
   private final @Nullable Path shmDirectory;
   private final @Nullable Verbs verbs;
+  private final List<SharedSecret> secrets;
+  private final @Nullable TlsConfig tls;
+  private final long resumeTimeoutNs;
+  private final long settleTimeNs;
+  private final long backoffBaseNs;
+  private final long backoffCapNs;
 
   private NodeConfig(Builder from) {
     listenAddress = from.listenAddress;
@@ -72,6 +79,12 @@ public final class NodeConfig {
     pool = from.pool;
     shmDirectory = from.shmDirectory;
     verbs = from.verbs;
+    secrets = List.copyOf(from.secrets);
+    tls = from.tls;
+    resumeTimeoutNs = from.resumeTimeoutNs;
+    settleTimeNs = from.settleTimeNs;
+    backoffBaseNs = from.backoffBaseNs;
+    backoffCapNs = from.backoffCapNs;
   }
 
   /** Returns a configuration that connects but does not listen. */
@@ -159,6 +172,41 @@ public final class NodeConfig {
     return shmDirectory;
   }
 
+  /** Returns the secret that this node proves when it connects, or null when it needs none. */
+  public @Nullable SharedSecret secret() {
+    return secrets.isEmpty() ? null : secrets.getFirst();
+  }
+
+  /** Returns the secrets of which an incoming connection has to prove one; empty for none. */
+  List<SharedSecret> acceptedSecrets() {
+    return secrets;
+  }
+
+  /** Returns the encryption of the bootstrap connection, or null for none. */
+  public @Nullable TlsConfig tls() {
+    return tls;
+  }
+
+  /** Returns how long a connection outlives its path, 0 when it ends with it. */
+  public long resumeTimeoutNs() {
+    return resumeTimeoutNs;
+  }
+
+  /** Returns how long a path that has ended is left alone. */
+  public long settleTimeNs() {
+    return settleTimeNs;
+  }
+
+  /** Returns the bound of the first wait before a connection is resumed. */
+  public long backoffBaseNs() {
+    return backoffBaseNs;
+  }
+
+  /** Returns the largest bound of those waits. */
+  public long backoffCapNs() {
+    return backoffCapNs;
+  }
+
   /** Returns the verbs to use instead of the system's, or null. */
   public @Nullable Verbs verbs() {
     return verbs;
@@ -190,6 +238,18 @@ public final class NodeConfig {
         + livenessTimeoutNs
         + ", closeTimeoutNs="
         + closeTimeoutNs
+        + ", secrets="
+        + secrets.size()
+        + ", tls="
+        + (tls == null ? "none" : tls.peerNames())
+        + ", resumeTimeoutNs="
+        + resumeTimeoutNs
+        + ", settleTimeNs="
+        + settleTimeNs
+        + ", backoffNs="
+        + backoffBaseNs
+        + ".."
+        + backoffCapNs
         + ", shmDirectory="
         + shmDirectory
         + ", "
@@ -217,6 +277,12 @@ public final class NodeConfig {
     private PoolConfig pool = PoolConfig.fromEnvironment();
     private @Nullable Path shmDirectory;
     private @Nullable Verbs verbs;
+    private List<SharedSecret> secrets = List.of();
+    private @Nullable TlsConfig tls;
+    private long resumeTimeoutNs;
+    private long settleTimeNs = 5_000_000_000L;
+    private long backoffBaseNs = 100_000_000L;
+    private long backoffCapNs = 5_000_000_000L;
 
     private Builder() {}
 
@@ -321,6 +387,51 @@ public final class NodeConfig {
       return this;
     }
 
+    /**
+     * Has both ends of every connection prove that they know a secret; who can not is shown out.
+     *
+     * <p>To change the secret of a running cluster, first let all nodes accept the new one as well,
+     * then let them prove the new one and accept the old one, then drop the old one.
+     *
+     * @param proven what this node proves, and accepts
+     * @param alsoAccepted what it accepts besides from those who connect
+     */
+    public Builder secret(SharedSecret proven, SharedSecret... alsoAccepted) {
+      this.secrets = Stream.concat(Stream.of(proven), Arrays.stream(alsoAccepted)).toList();
+      return this;
+    }
+
+    /** Encrypts and authenticates the bootstrap connection; both ends need it. */
+    public Builder tls(TlsConfig tls) {
+      this.tls = tls;
+      return this;
+    }
+
+    /**
+     * Lets connections outlive their path, where both nodes ask for that: when it ends, the node
+     * that connected looks for another one, and comes back to a better one that was lost once it
+     * has settled. Every message is delivered once and in order, whatever the paths do, as long as
+     * both processes live and a path comes up in time; meanwhile sends are back-pressured. Messages
+     * are kept until the peer has acknowledged them, for which each connection takes two rings of
+     * memory.
+     *
+     * @param timeout how long a connection waits for another path; 0, the default, ends it with its
+     *     path
+     * @param settleTime how long a path that has ended is the last choice
+     */
+    public Builder resume(Duration timeout, Duration settleTime) {
+      this.resumeTimeoutNs = timeout.toNanos();
+      this.settleTimeNs = settleTime.toNanos();
+      return this;
+    }
+
+    /** Bounds the random waits before attempts to resume: the first one, and the longest. */
+    public Builder backoff(Duration base, Duration cap) {
+      this.backoffBaseNs = base.toNanos();
+      this.backoffCapNs = cap.toNanos();
+      return this;
+    }
+
     /** Uses the given verbs instead of the system's libibverbs, for tests. */
     public Builder verbs(Verbs verbs) {
       this.verbs = verbs;
@@ -371,6 +482,14 @@ public final class NodeConfig {
           livenessTimeoutNs,
           "at least twice the heartbeat interval");
       require(closeTimeoutNs > 0, "closeTimeout", closeTimeoutNs, "above 0");
+      require(resumeTimeoutNs >= 0, "resumeTimeout", resumeTimeoutNs, "0 or more");
+      require(settleTimeNs >= 0, "settleTime", settleTimeNs, "0 or more");
+      require(backoffBaseNs > 0, "backoffBase", backoffBaseNs, "above 0");
+      require(
+          backoffCapNs >= backoffBaseNs && backoffCapNs < 1L << 62,
+          "backoffCap",
+          backoffCapNs,
+          "at least the base, " + backoffBaseNs);
       return new NodeConfig(this);
     }
 

@@ -189,7 +189,8 @@ final class Poller {
     wakeUp();
   }
 
-  private void watch(Connection connection) {
+  /** Lets events of a connection end the sleep; again after each change of its path. */
+  void watch(Connection connection) {
     WaitSet events = waitSet;
     int descriptor = connection.eventDescriptor();
     if (events == null || descriptor < 0) {

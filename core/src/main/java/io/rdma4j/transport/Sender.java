@@ -25,13 +25,17 @@ final class Sender {
   private static final MemorySegment NO_PAYLOAD = MemorySegment.ofArray(new byte[0]);
 
   private final Endpoint endpoint;
-  private final ControlSocket control;
   private final Poller poller;
   private final RegisteredBufferPool pool;
-  private final int registrarIndex;
 
   /** Serialises senders; also held while the endpoint is closed, so that nobody sends into it. */
-  private final ShortLock lock = new ShortLock();
+  private final ShortLock lock;
+
+  /** Place of the endpoint's registrar in the pool, negative for none; under the lock. */
+  private int registrarIndex;
+
+  /** Under the lock. */
+  private ControlSocket control;
 
   /** Written under the lock. */
   private volatile ConnectionState state = ConnectionState.OPEN;
@@ -66,6 +70,7 @@ final class Sender {
     this.poller = poller;
     this.pool = pool;
     this.registrarIndex = registrarIndex;
+    this.lock = endpoint instanceof ResumableEndpoint r ? r.lock() : new ShortLock();
   }
 
   /** Sends by copy; the memory is free again on return. */
@@ -91,12 +96,13 @@ final class Sender {
     int lengthBytes = buffer.lengthBytes();
     checkLength(lengthBytes);
     MemorySegment segment = buffer.segment();
-    int lkey = registrarIndex < 0 ? 0 : buffer.lkey(registrarIndex);
     lock.lock();
     try {
       if (state != ConnectionState.OPEN) {
         return refusal();
       }
+      // Under the lock, since the path and its device may change.
+      int lkey = registrarIndex < 0 ? 0 : buffer.lkey(registrarIndex);
       // Ownership moves first: the poller may give the block back before this call returns.
       long handle = buffer.detach();
       long result = SendResult.CLOSED;
@@ -237,6 +243,12 @@ final class Sender {
 
   private long refusal() {
     return closedHere ? SendResult.CLOSED : SendResult.NOT_CONNECTED;
+  }
+
+  /** The endpoint has moved to another path; with the lock held. */
+  void moved(int newRegistrarIndex, ControlSocket newControl) {
+    registrarIndex = newRegistrarIndex;
+    control = newControl;
   }
 
   ConnectionState state() {

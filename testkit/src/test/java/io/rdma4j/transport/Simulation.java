@@ -12,6 +12,7 @@ import io.rdma4j.testkit.simulation.SimulatedSocket;
 import io.rdma4j.testkit.simulation.Turns;
 import io.rdma4j.testkit.verbs.ScriptedDevice;
 import io.rdma4j.testkit.verbs.ScriptedVerbs;
+import io.rdma4j.transport.internal.BootstrapChannel;
 import io.rdma4j.transport.internal.PathNegotiation;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -203,9 +204,10 @@ final class Simulation implements AutoCloseable {
   private void open(SimulatedEnd end, SimulatedEnd peer, Endpoint endpoint) {
     var result = new PathNegotiation.Result("verbs", endpoint, Map.of());
     var path = new PathChoice("verbs", endpoint.device(), endpoint.description(), Map.of());
+    var channel = new BootstrapChannel(end.socket, Long.MAX_VALUE);
+    var established = new Bootstrap.Established(channel, result, null, new byte[0], sizes);
     try {
-      Connection connection =
-          end.node.node.add(new Bootstrap.Established(end.socket, result), path, end);
+      Connection connection = end.node.node.add(established, path, end, null);
       end.open(connection, peer);
       end.node.ends.add(end);
     } catch (IOException e) {
