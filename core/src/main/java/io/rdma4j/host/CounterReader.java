@@ -30,9 +30,18 @@ public final class CounterReader {
   private static final Pattern ETHTOOL_ROW = Pattern.compile("\\s*(\\S+): (\\d+)\\s*");
 
   private final HostTree tree;
+  private final @Nullable EthtoolSource ethtool;
 
-  private CounterReader(HostTree tree) {
+  private CounterReader(HostTree tree, @Nullable EthtoolSource ethtool) {
     this.tree = tree;
+    this.ethtool = ethtool;
+  }
+
+  /** Where the statistics come from that a network driver shows to ethtool alone. */
+  @FunctionalInterface
+  public interface EthtoolSource {
+    /** Returns what {@code ethtool -S netdev} prints, null when that can not be had. */
+    @Nullable String statistics(String netdev);
   }
 
   /**
@@ -43,7 +52,17 @@ public final class CounterReader {
    * @throws IOException when {@code root} is not a directory
    */
   public static CounterReader at(Path root) throws IOException {
-    return new CounterReader(HostTree.at(root));
+    return new CounterReader(HostTree.at(root), null);
+  }
+
+  /**
+   * Returns a reader for the machine at {@code root} that asks {@code ethtool} for the statistics
+   * of the network device of each port, or of the devices below it when it is a bond.
+   *
+   * @throws IOException when {@code root} is not a directory
+   */
+  public static CounterReader at(Path root, EthtoolSource ethtool) throws IOException {
+    return new CounterReader(HostTree.at(root), ethtool);
   }
 
   /** Reads all ports once, in the order of devices and ports. */
@@ -125,6 +144,13 @@ public final class CounterReader {
     }
 
     private void readEthtool(String carrier) {
+      if (ethtool != null) {
+        String below = probe.optionalText("/sys/class/net/" + carrier + "/bonding/slaves");
+        for (String name : (below == null ? carrier : below).split(" +", -1)) {
+          addEthtool(ethtool.statistics(name));
+        }
+        return;
+      }
       List<String> files = probe.isLive() ? null : probe.names("/");
       if (files == null) {
         return;

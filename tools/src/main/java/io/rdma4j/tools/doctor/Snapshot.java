@@ -22,7 +22,10 @@ record Snapshot(HostReport host, List<PortCounters> counters) {
   }
 
   static Snapshot read(Path root) throws IOException {
-    return new Snapshot(HostReport.read(root), CounterReader.at(root).read());
+    HostReport host = HostReport.read(root);
+    CounterReader reader =
+        host.live() ? CounterReader.at(root, Ethtool::statistics) : CounterReader.at(root);
+    return new Snapshot(host, reader.read());
   }
 
   @Nullable DeviceReport device(String name) {
