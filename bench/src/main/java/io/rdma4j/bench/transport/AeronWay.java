@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.agrona.CloseHelper;
+import org.agrona.IoUtil;
 import org.agrona.concurrent.SleepingMillisIdleStrategy;
 
 /**
@@ -40,10 +41,18 @@ record AeronWay() implements Way {
         : Availability.unusable("Aeron wants " + MEMORY + ", which is not writable here");
   }
 
+  private static Path directory(long pid) {
+    return MEMORY.resolve("rdma4j-bench-aeron-" + pid);
+  }
+
+  @Override
+  public void removeLeftovers(long pid) {
+    IoUtil.delete(directory(pid).toFile(), true);
+  }
+
   @Override
   public Acceptor listen() {
-    String directory =
-        MEMORY.resolve("rdma4j-bench-aeron-" + ProcessHandle.current().pid()).toString();
+    String directory = directory(ProcessHandle.current().pid()).toString();
     MediaDriver driver =
         MediaDriver.launch(
             new MediaDriver.Context()

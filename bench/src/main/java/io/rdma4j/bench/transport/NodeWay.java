@@ -13,15 +13,24 @@ import java.util.Objects;
 
 /**
  * The library: nodes that their only thread polls, messages sent by copy and answered in the
- * handler.
+ * handler, as messages or as replies to requests.
  *
  * @param ringBytes what may be under way in one direction on shm
+ * @param requests whether what wants an answer is a request
  * @param address where to listen
  * @param availability whether the path can be used here
  */
 record NodeWay(
-    String name, String path, int ringBytes, InetAddress address, Availability availability)
+    String name,
+    String path,
+    int ringBytes,
+    boolean requests,
+    InetAddress address,
+    Availability availability)
     implements Way {
+  /** Name of the way that asks by requests. */
+  static final String REQUESTS = "shm_request";
+
   /** What a node has by default. */
   private static final int RING_BYTES = 1 << 20;
 
@@ -32,19 +41,26 @@ record NodeWay(
 
   /** Returns a path with its default sizes. */
   static NodeWay of(String path, InetAddress address, Availability availability) {
-    return new NodeWay(path, path, RING_BYTES, address, availability);
+    return new NodeWay(path, path, RING_BYTES, false, address, availability);
   }
 
   /** Returns shared memory with rings as long as one term of Aeron's. */
   static NodeWay largeRings(InetAddress address) {
     return new NodeWay(
-        "shm64m", "shm", 64 * RING_BYTES, address, Availability.usable("shared memory"));
+        "shm64m", "shm", 64 * RING_BYTES, false, address, Availability.usable("shared memory"));
+  }
+
+  /** Returns shared memory with requests. */
+  static NodeWay requests(InetAddress address) {
+    return new NodeWay(
+        REQUESTS, "shm", RING_BYTES, true, address, Availability.usable("shared memory"));
   }
 
   @Override
   public String description() {
     String rings = path.equals("shm") ? ", rings of " + (ringBytes >> 20) + " MiB" : "";
-    return "rdma4j over " + path + rings + ", one thread on each side that sends and polls";
+    String asked = requests ? ", requests with a handler for the reply" : "";
+    return "rdma4j over " + path + rings + asked + ", one thread on each side that sends and polls";
   }
 
   private NodeConfig.Builder config() {
@@ -81,7 +97,7 @@ record NodeWay(
             throw new IOException("nobody has connected to " + at);
           }
         }
-        return new NodeLink(node, connection, handler);
+        return new NodeLink(node, connection, handler, requests);
       }
 
       @Override
@@ -96,7 +112,7 @@ record NodeWay(
     NodeLink.Handler handler = new NodeLink.Handler();
     Node node = Node.start(config().build());
     try {
-      return new NodeLink(node, node.connect(peer, handler), handler);
+      return new NodeLink(node, node.connect(peer, handler), handler, requests);
     } catch (RuntimeException e) {
       node.close();
       throw e;

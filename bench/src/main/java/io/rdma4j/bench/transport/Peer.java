@@ -4,6 +4,8 @@ import io.rdma4j.bench.natives.Linux;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -25,6 +27,8 @@ import java.util.concurrent.LinkedBlockingQueue;
  * <p>The main thread serves; another reads, and ends the process when the other one is gone.
  */
 public final class Peer {
+  private static final Logger LOG = System.getLogger(Peer.class.getName());
+
   private final Map<String, Way> ways = Ways.all();
   private final Map<String, Link> links = new LinkedHashMap<>();
   private final Map<String, Serving> servings = new LinkedHashMap<>();
@@ -55,7 +59,19 @@ public final class Peer {
       say("failed " + e);
     }
     // The other process has ended. The serving thread may spin: it gets no chance to object.
+    removeLeftovers(ways, ProcessHandle.current().pid());
     Runtime.getRuntime().halt(commands.contains("end") ? 0 : 1);
+  }
+
+  /** Removes what a peer that was ended by force may have left behind. */
+  static void removeLeftovers(Map<String, Way> ways, long pid) {
+    for (Way way : ways.values()) {
+      try {
+        way.removeLeftovers(pid);
+      } catch (IOException | RuntimeException e) {
+        LOG.log(Level.WARNING, "what " + way.name() + " of process " + pid + " left stays", e);
+      }
+    }
   }
 
   private void run() throws InterruptedException {

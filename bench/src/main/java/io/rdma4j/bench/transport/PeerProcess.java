@@ -110,5 +110,7 @@ final class PeerProcess implements AutoCloseable {
       Thread.currentThread().interrupt();
     }
     process.destroyForcibly();
+    process.onExit().join();
+    Peer.removeLeftovers(Ways.all(), process.pid());
   }
 }

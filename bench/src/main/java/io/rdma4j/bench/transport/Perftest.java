@@ -44,6 +44,11 @@ record Perftest(String program, String device, InetAddress address) implements S
     return Availability.unusable(program + " is not installed; on Debian it is in perftest");
   }
 
+  @Override
+  public boolean isOfOthers() {
+    return true;
+  }
+
   /** The program is compiled already. */
   @Override
   public void warmUp(Task task, long durationNs) {}

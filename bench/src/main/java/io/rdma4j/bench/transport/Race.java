@@ -21,11 +21,17 @@ final class Race {
   private final List<Row> rows;
   private final Plan plan;
   private final Progress progress;
+  private final Map<String, String> reasonByFailedRow = new LinkedHashMap<>();
 
   Race(List<Row> rows, Plan plan, Progress progress) {
     this.rows = rows;
     this.plan = plan;
     this.progress = progress;
+  }
+
+  /** Returns why rows of the programs of others are missing. */
+  Map<String, String> reasonByFailedRow() {
+    return reasonByFailedRow;
   }
 
   Map<String, Measured> run() throws IOException {
@@ -34,15 +40,30 @@ final class Race {
     for (int round = 1; round <= plan.rounds(); round++) {
       for (Row row : rows) {
         progress.show("round " + round + " of " + plan.rounds() + ": " + row.name());
-        batchesOf(rounds, row).add(measure(row));
+        if (!reasonByFailedRow.containsKey(row.name())) {
+          measureInto(rounds, row);
+        }
       }
     }
     progress.clear();
     Map<String, Measured> measured = new LinkedHashMap<>();
     for (Row row : rows) {
-      measured.put(row.name(), Measured.of(row, batchesOf(rounds, row)));
+      if (!reasonByFailedRow.containsKey(row.name())) {
+        measured.put(row.name(), Measured.of(row, batchesOf(rounds, row)));
+      }
     }
     return measured;
+  }
+
+  private void measureInto(Map<String, List<Subject.Batches>> rounds, Row row) throws IOException {
+    try {
+      batchesOf(rounds, row).add(measure(row));
+    } catch (IOException e) {
+      if (!row.subject().isOfOthers()) {
+        throw e;
+      }
+      reasonByFailedRow.put(row.name(), String.valueOf(e.getMessage()));
+    }
   }
 
   private Subject.Batches measure(Row row) throws IOException {

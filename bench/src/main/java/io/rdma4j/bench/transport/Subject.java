@@ -4,6 +4,11 @@ import java.io.IOException;
 
 /** Something that can be measured in turn with others. */
 interface Subject {
+  /** Returns whether this is a program of others, whose failure costs its own rows alone. */
+  default boolean isOfOthers() {
+    return false;
+  }
+
   /** Runs a task until whatever can be compiled is compiled. */
   void warmUp(Task task, long durationNs) throws IOException;
 

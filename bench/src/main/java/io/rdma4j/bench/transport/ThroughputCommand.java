@@ -41,6 +41,9 @@ public final class ThroughputCommand extends TransportCommand {
 
   @Override
   boolean takesPart(Way way, Task task) {
+    if (way.name().equals(NodeWay.REQUESTS)) {
+      return task.equals(RPC);
+    }
     if (task.equals(LONG) || task.equals(SHORT)) {
       return way.name().equals("verbs");
     }
@@ -81,11 +84,11 @@ public final class ThroughputCommand extends TransportCommand {
 
   @Override
   void quote(Map<String, Measured> rows, Result result) {
-    Measured rpc = rows.get(RPC.key() + "_shm");
+    Measured rpc = rows.get(RPC.key() + "_" + NodeWay.REQUESTS);
     if (rpc != null) {
       result.addNumber("rpc_w16_mops_shm", 1e3 / rpc.series().medianNs());
     } else {
-      result.addMissing("rpc_w16_mops_shm", "shm was not measured");
+      result.addMissing("rpc_w16_mops_shm", NodeWay.REQUESTS + " was not measured");
     }
   }
 }

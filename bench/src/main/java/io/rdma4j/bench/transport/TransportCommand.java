@@ -69,12 +69,15 @@ abstract class TransportCommand implements Callable<Integer> {
   /** Returns whether a way takes part in a task. */
   boolean takesPart(Way way, Task task) {
     return (way.carriesStreams() || task.kind() == Task.Kind.ROUND_TRIP)
-        && !way.name().equals("shm64m");
+        && !way.name().equals("shm64m")
+        && !way.name().equals(NodeWay.REQUESTS);
   }
 
   /** A blocking socket streams as a spinning one does. */
   static boolean takesPartInStreams(Way way) {
-    return way.carriesStreams() && !way.name().equals("socket_blocking");
+    return way.carriesStreams()
+        && !way.name().equals("socket_blocking")
+        && !way.name().equals(NodeWay.REQUESTS);
   }
 
   /** Measures what no row can show, before any way is connected. */
@@ -109,7 +112,10 @@ abstract class TransportCommand implements Callable<Integer> {
         }
         List<Race.Row> rows = rows(ways, subjects);
         addTools(ways, rows, reasonByRow);
-        result.addRows(new Race(rows, plan(), progress).run());
+        Race race = new Race(rows, plan(), progress);
+        result.addRows(race.run());
+        reasonByRow.putAll(race.reasonByFailedRow());
+        race.reasonByFailedRow().forEach(result::addMissing);
         measureMore(subjects, result, progress);
       } finally {
         for (LinkSubject subject : subjects.values()) {

@@ -31,6 +31,9 @@ interface Way {
     return true;
   }
 
+  /** Removes what the accepting process may have left behind when it was ended by force. */
+  default void removeLeftovers(long pid) throws IOException {}
+
   Acceptor listen() throws IOException;
 
   Link connect(String address) throws IOException;

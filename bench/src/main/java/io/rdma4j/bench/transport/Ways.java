@@ -23,6 +23,7 @@ final class Ways {
     InetAddress loopback = InetAddress.getLoopbackAddress();
     add(byName, NodeWay.of("shm", loopback, Availability.usable("shared memory")));
     add(byName, NodeWay.largeRings(loopback));
+    add(byName, NodeWay.requests(loopback));
     add(byName, new LineWay());
     add(byName, new AeronWay());
     add(byName, new JucxWay());
