@@ -49,7 +49,8 @@ final class SimulatedNode {
     this.simulation = simulation;
     this.clock = clock;
     this.random = random;
-    provider = wrapping.apply(
+    provider =
+        wrapping.apply(
             new VerbsProvider(verbs, new VerbsSettings(1 + random.nextInt(16), 0, 0), clock));
     scratch = Arena.ofAuto().allocate(Math.max(1, sizes.maxMessageBytes()));
     node = Node.driven(config(sizes), List.of(provider), clock);

@@ -167,8 +167,7 @@ public abstract class TransportContract extends TransportFixture {
     while ((result = connection.send(block, 0, 8192, 20_000_000L)) >= 0) {
       taken++;
     }
-    assertEquals(
-        SendResult.BACK_PRESSURED, result, "there is no room before the peer polls");
+    assertEquals(SendResult.BACK_PRESSURED, result, "there is no room before the peer polls");
     RegisteredBuffer buffer = client.pool().allocate(8192);
     assertEquals(SendResult.BACK_PRESSURED, connection.send(buffer, 20_000_000L));
     assertFalse(buffer.isEmpty(), "what was not sent is still the caller's");
