@@ -1,5 +1,6 @@
 package io.rdma4j.tools;
 
+import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -66,7 +67,8 @@ final class DoctorCountersTest {
     Doctor doctor = Doctor.json(CaseTree.recorded(tree));
     assertEquals(0, doctor.status);
     assertTrue(Doctor.text(doctor.finding("counters-unreadable"), "text").contains("16"));
-    assertEquals(16, ((List<?>) doctor.port("i40iw0").get("unreadableCounters")).size());
+    assertEquals(
+        16, requireNonNull((List<?>) doctor.port("i40iw0").get("unreadableCounters")).size());
   }
 
   @Test
@@ -308,7 +310,8 @@ final class DoctorCountersTest {
     Doctor doctor =
         Doctor.run(false, "doctor", "--json", "--watch=0.1", "--root", before.toString());
     assertEquals(0, doctor.status, doctor.error);
-    assertTrue(((Number) doctor.object("comparison").get("seconds")).doubleValue() >= 0.1);
+    assertTrue(
+        requireNonNull((Number) doctor.object("comparison").get("seconds")).doubleValue() >= 0.1);
     assertTrue(doctor.findingIds().contains("watch-quiet"));
     Doctor text = Doctor.run(false, "doctor", "--watch", "0.1", "--root", before.toString());
     assertTrue(text.text.contains("\nBetween the readings (0."), text.text);
