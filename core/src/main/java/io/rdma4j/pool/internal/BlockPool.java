@@ -82,8 +82,11 @@ public final class BlockPool {
     SizeClassPool[] all = new SizeClassPool[sizes.count() + (reserve ? 1 : 0)];
     for (int c = 0; c < all.length; c++) {
       boolean last = c == sizes.count();
+      int leastBytes = last || c == 0 ? 0 : sizes.blockBytes(c - 1) + 1;
       int blockBytes = last ? config.receiveBlockSize() : sizes.blockBytes(c);
-      all[c] = new SizeClassPool(c, blockBytes, last, config.maxCached(), slabs, numa, workers);
+      all[c] =
+          new SizeClassPool(
+              c, leastBytes, blockBytes, last, config.maxCached(), slabs, numa, workers);
     }
     return all;
   }
@@ -110,7 +113,9 @@ public final class BlockPool {
    * @param last a magazine of this pool that is probably it, which saves a look-up
    */
   public @Nullable Magazine own(@Nullable Magazine last, int sizeClass) {
-    return last != null && last.serves(Thread.currentThread(), sizeClass)
+    return last != null
+            && last.sizeClass() == sizeClass
+            && last.isOwnedBy(Thread.currentThread())
         ? last
         : caches.own(sizeClass);
   }
@@ -124,7 +129,7 @@ public final class BlockPool {
    * @throws IllegalStateException when closed
    */
   public long take(int sizeClass, @Nullable Magazine magazine) {
-    long handle = magazine != null ? magazine.takeSampled() : takeFromStripe(sizeClass);
+    long handle = magazine != null ? magazine.take() : takeFromStripe(sizeClass);
     return handle == BlockHandle.NONE ? takeSlow(sizeClass, magazine) : handle;
   }
 
@@ -160,7 +165,7 @@ public final class BlockPool {
     if (reserve == null) {
       return BlockHandle.NONE;
     }
-    long handle = magazine != null ? magazine.takeSampled() : takeFromStripe(reserve.sizeClass());
+    long handle = magazine != null ? magazine.take() : takeFromStripe(reserve.sizeClass());
     if (handle != BlockHandle.NONE) {
       return handle;
     }
@@ -217,21 +222,11 @@ public final class BlockPool {
     }
     int sizeClass = slab.sizeClass();
     Magazine own = mine != null ? mine.cache().magazine(sizeClass) : caches.own(sizeClass);
-    if (own == null || !own.isHolderOf(states.get(block)) || !giveSlow(own, handle)) {
+    int holder = BlockState.holder(states.get(block), block);
+    if (own == null || !own.cache().isExclusiveAs(holder) || !own.endLease(handle)) {
       endLease(handle, own);
-      putBack(slab, block, own);
     }
-  }
-
-  /** Releases as the owner of an exclusive lease; false when this thread is not. */
-  private static boolean giveSlow(Magazine own, long handle) {
-    do {
-      if (own.giveBeyondLimit(handle)) {
-        own.relieve();
-        return true;
-      }
-    } while (own.reopen());
-    return false;
+    putBack(slab, block, own);
   }
 
   /** Ends a lease as everybody may: of several threads that try, one succeeds. */
@@ -239,14 +234,14 @@ public final class BlockPool {
     int block = BlockHandle.block(handle);
     while (true) {
       long state = states.get(block);
-      if (!BlockStates.isLeaseOf(state, handle)) {
+      if (!BlockState.isLeaseOf(state, handle)) {
         throw refuse(handle);
       }
-      int holder = BlockState.holder(state);
+      int holder = BlockState.holder(state, block);
       ThreadCache exclusive = Holders.isOdd(holder) ? caches.holders().exclusive(holder) : null;
       if (exclusive != null) {
         exclusive.share();
-      } else if (states.compareAndSet(block, state, BlockState.givenBack(state))) {
+      } else if (states.compareAndSet(block, state, BlockHandle.next(handle))) {
         if (own != null) {
           own.cache().countOwnRelease(holder);
         }

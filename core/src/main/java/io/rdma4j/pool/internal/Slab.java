@@ -185,7 +185,8 @@ public final class Slab implements RegisteredRange {
   int leasedBlocks(BlockStates states) {
     int leased = 0;
     for (int i = 0; i < segments.length; i++) {
-      leased += BlockState.isLeased(states.getAcquire(firstBlock + i)) ? 1 : 0;
+      int block = firstBlock + i;
+      leased += BlockState.isLeased(states.getAcquire(block), block) ? 1 : 0;
     }
     return leased;
   }

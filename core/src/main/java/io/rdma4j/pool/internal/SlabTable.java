@@ -16,6 +16,9 @@ final class SlabTable {
   /** Numbers beyond those of whole slabs, for fallback slabs of one block. */
   static final int SPARE_SLABS = 1024;
 
+  /** No block has the number 0, and so no handle is 0, whatever its generation. */
+  private static final int FIRST_SLAB = 1;
+
   private static final VarHandle VERSION;
 
   static {
@@ -56,7 +59,8 @@ final class SlabTable {
    */
   SlabTable(long wholeSlabs, int blocksPerSlab) {
     this.indexBits = Integer.SIZE - Integer.numberOfLeadingZeros(blocksPerSlab - 1);
-    this.mostSlabs = (int) Math.min(wholeSlabs + SPARE_SLABS, Integer.MAX_VALUE >>> indexBits);
+    long most = FIRST_SLAB + wholeSlabs + SPARE_SLABS;
+    this.mostSlabs = (int) Math.min(most, Integer.MAX_VALUE >>> indexBits);
   }
 
   int indexBits() {
@@ -79,7 +83,7 @@ final class SlabTable {
       throw new IllegalStateException("the pool was closed while it grew");
     }
     @Nullable Slab[] now = version.slabs;
-    int number = 0;
+    int number = FIRST_SLAB;
     while (number < now.length && now[number] != null) {
       number++;
     }

@@ -227,7 +227,7 @@ final class Slabs {
       // Goes on counting where the block's number has been used before.
       long before = states.get(block);
       int generation = before == 0 ? firstGeneration : BlockState.generation(before);
-      states.set(block, BlockState.of(Holders.NOBODY, pool.sizeClass(), generation));
+      states.set(block, BlockHandle.of(block, generation));
       generations += generation;
     }
     Heat heat = new Heat(generations, clock.nanoTime());
