@@ -36,6 +36,7 @@ public final class Magazine extends BlockCache {
   private static final int SPINS_BEFORE_YIELD = 64;
   private static final int KEPT_SAMPLES = 32;
   private static final VarHandle WORD;
+  private static final VarHandle BUSY;
   private static final VarHandle CEILING;
   private static final VarHandle HELD;
   private static final VarHandle SAMPLED;
@@ -44,6 +45,7 @@ public final class Magazine extends BlockCache {
     try {
       MethodHandles.Lookup lookup = MethodHandles.lookup();
       WORD = lookup.findVarHandle(Magazine.class, "word", long.class);
+      BUSY = lookup.findVarHandle(Magazine.class, "busy", boolean.class);
       CEILING = lookup.findVarHandle(Magazine.class, "ceiling", long.class);
       HELD = lookup.findVarHandle(Magazine.class, "held", long.class);
       SAMPLED = lookup.findVarHandle(Magazine.class, "sampled", int.class);
@@ -68,6 +70,9 @@ public final class Magazine extends BlockCache {
   private long[] stack;
 
   private long word;
+
+  /** Announces an operation of the owner. */
+  private boolean busy;
 
   /** The word at which the next take leaves the fast path. */
   private long ceiling = REVOKED;
@@ -129,21 +134,22 @@ public final class Magazine extends BlockCache {
   @Override
   public long take() {
     long word = this.word;
-    int top = ownCount(word) - 1;
-    WORD.setOpaque(this, word | BUSY);
+    int top = count(word) - 1;
+    BUSY.setOpaque(this, true);
     long[] stack;
     if (word >= (long) CEILING.getAcquire(this) || top < 0 || top >= (stack = this.stack).length) {
       return takeSlow(word);
     }
     long handle = stack[top];
     LongTable.set(statesBase, BlockHandle.block(handle), handle ^ leasedTag);
-    WORD.setRelease(this, word + TAKE);
+    this.word = word + TAKE;
+    BUSY.setRelease(this, false);
     return handle;
   }
 
   /** A take that finds no block, or was stopped, or is to be timed. */
   private long takeSlow(long word) {
-    setWord(word);
+    BUSY.setRelease(this, false);
     if (count(word) == 0 || !openForSample()) {
       return BlockHandle.NONE;
     }
@@ -187,19 +193,20 @@ public final class Magazine extends BlockCache {
   public boolean give(long handle) {
     int block = BlockHandle.block(handle) & statesMask;
     long word = this.word;
-    int count = ownCount(word);
-    WORD.setOpaque(this, word | BUSY);
+    int count = count(word);
+    BUSY.setOpaque(this, true);
     long leased = handle ^ (long) HELD.getAcquire(this);
     long[] stack = this.stack;
     if (LongTable.get(statesBase, block) != leased
         || Integer.compareUnsigned(count, stack.length) >= 0) {
-      setWord(word);
+      BUSY.setRelease(this, false);
       return false;
     }
     long next = BlockHandle.next(handle);
     stack[count] = next;
     LongTable.set(statesBase, block, next);
-    WORD.setRelease(this, word + KEEP);
+    this.word = word + KEEP;
+    BUSY.setRelease(this, false);
     return true;
   }
 
@@ -224,16 +231,17 @@ public final class Magazine extends BlockCache {
   @Override
   boolean keep(int block) {
     long word = this.word;
-    int count = ownCount(word);
-    WORD.setOpaque(this, word | BUSY);
+    int count = count(word);
+    BUSY.setOpaque(this, true);
     boolean open = (long) CEILING.getAcquire(this) != REVOKED;
     long[] stack = this.stack;
     if (!open || count >= stack.length) {
-      setWord(word);
+      BUSY.setRelease(this, false);
       return false;
     }
     stack[count] = states.get(block);
-    WORD.setRelease(this, word + KEEP);
+    this.word = word + KEEP;
+    BUSY.setRelease(this, false);
     return true;
   }
 
@@ -329,7 +337,7 @@ public final class Magazine extends BlockCache {
   // Yields only when the owner is off its processor, so that it gets on.
   @SuppressWarnings("ThreadPriorityCheck")
   void awaitStop() {
-    for (int i = 0; ((long) WORD.getAcquire(this) & BUSY) != 0 && !cache.isOrphan(); i++) {
+    for (int i = 0; (boolean) BUSY.getAcquire(this) && !cache.isOrphan(); i++) {
       if (i < SPINS_BEFORE_YIELD) {
         Thread.onSpinWait();
       } else {
@@ -376,7 +384,7 @@ public final class Magazine extends BlockCache {
 
   @Override
   long word() {
-    long word = (long) WORD.getOpaque(this) & ~BUSY;
+    long word = (long) WORD.getOpaque(this);
     return emptied ? word & ~(long) MOST_BLOCKS : word;
   }
 
@@ -401,20 +409,11 @@ public final class Magazine extends BlockCache {
 
   /** Leaves an announcement behind, for tests. */
   void announce() {
-    WORD.setRelease(this, word | BUSY);
+    BUSY.setRelease(this, true);
   }
 
   /** Sets the word without an announcement, also one that was left behind. */
   private void setWord(long word) {
-    WORD.setRelease(this, word & ~BUSY);
-  }
-
-  /**
-   * Returns the blocks as the owner's operations count them: too many if there is an announcement
-   * left from an operation that a StackOverflowError has ended, so that the next one goes the slow
-   * way and takes it back.
-   */
-  private static int ownCount(long word) {
-    return (int) word & (int) (BUSY | MOST_BLOCKS);
+    WORD.setRelease(this, word);
   }
 }
