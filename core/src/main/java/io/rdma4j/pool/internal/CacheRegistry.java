@@ -150,6 +150,17 @@ final class CacheRegistry {
     return left || stolen;
   }
 
+  /** Returns how many blocks of each slab platform threads keep for themselves, by its number. */
+  int[] keptBySlab(SlabTable table) {
+    int[] kept = new int[table.size()];
+    for (ThreadCache cache : threadCaches) {
+      for (int c = 0; c < pools.length; c++) {
+        cache.magazine(c).countKept(table, kept);
+      }
+    }
+    return kept;
+  }
+
   /** Takes back what caches kept that have not been used since the last call. */
   void takeBackIdle() {
     for (ThreadCache cache : threadCaches) {

@@ -22,15 +22,15 @@ final class Heat {
     this.lastUseNs = nowNs;
   }
 
-  /** Looks at all blocks of a slab; exact if it was leased less than 2^31 times since the last. */
-  void look(Slab slab, BlockStates states, long nowNs) {
+  /**
+   * Looks at all blocks of a slab; exact if it was leased less than 2^31 times since the last look.
+   *
+   * @param live the blocks on lease now
+   */
+  void look(Slab slab, BlockStates states, int live, long nowNs) {
     int sum = 0;
-    int live = 0;
     for (int i = 0; i < slab.blocks(); i++) {
-      int block = slab.firstBlock() + i;
-      long state = states.get(block);
-      sum += BlockState.generation(state);
-      live += BlockState.isLeased(state, block) ? 1 : 0;
+      sum += BlockState.generation(states.get(slab.firstBlock() + i));
     }
     // Each release is one step; the difference is what is live now.
     int steps = sum - generations & BlockState.GENERATION_MASK;

@@ -12,16 +12,19 @@ import java.util.Arrays;
  * ThreadCache}) through their counterparts:
  *
  * <pre>
- *  owner                                        another thread, holding the cache's monitor
- *  word with BUSY              (announcement)   ceiling := REVOKED, held := SHARED     (request)
- *  ceiling or held: not stopped?                a barrier in all threads, {@link io.rdma4j.os.ProcessBarrier}
- *  stack and state of the block                 wait until the word is not BUSY
- *  word of afterwards          (withdrawal)     stack and states are this thread's now
+ *  owner                                       another thread, holding the cache's monitor
+ *  busy := true                                ceiling := REVOKED, held := SHARED
+ *  ceiling, or held: stopped?                  a barrier in all threads (ProcessBarrier)
+ *  stack, state of the block, word             wait until not busy
+ *  busy := false                               stack and states are this thread's now
  * </pre>
  *
- * Either the owner sees the request, withdraws, and takes the slow path; or the other thread sees
- * the announcement, and waits for those few instructions. The owner opens the cache again under the
- * monitor. Nobody but the owner writes the word, since its withdrawal may come at any time.
+ * Either the owner sees that it is stopped, and takes the slow path; or the other thread sees that
+ * it is busy, and waits for those few instructions. The owner opens the cache again under the
+ * monitor. Nobody else writes the word, since the owner may have read it already.
+ *
+ * <p>A block that is kept has the state of its next lease already, so taking it is one store, of
+ * the word. It is free again for everybody else when it leaves the magazine.
  */
 public final class Magazine extends BlockCache {
   /** A ceiling that every word has reached: the owner is stopped. */
@@ -141,7 +144,6 @@ public final class Magazine extends BlockCache {
       return takeSlow(word);
     }
     long handle = stack[top];
-    LongTable.set(statesBase, BlockHandle.block(handle), handle ^ leasedTag);
     this.word = word + TAKE;
     BUSY.setRelease(this, false);
     return handle;
@@ -195,16 +197,16 @@ public final class Magazine extends BlockCache {
     long word = this.word;
     int count = count(word);
     BUSY.setOpaque(this, true);
-    long leased = handle ^ (long) HELD.getAcquire(this);
+    long held = (long) HELD.getAcquire(this);
     long[] stack = this.stack;
-    if (LongTable.get(statesBase, block) != leased
+    if (LongTable.get(statesBase, block) != (handle ^ held)
         || Integer.compareUnsigned(count, stack.length) >= 0) {
       BUSY.setRelease(this, false);
       return false;
     }
     long next = BlockHandle.next(handle);
     stack[count] = next;
-    LongTable.set(statesBase, block, next);
+    LongTable.set(statesBase, block, next ^ held);
     this.word = word + KEEP;
     BUSY.setRelease(this, false);
     return true;
@@ -239,10 +241,17 @@ public final class Magazine extends BlockCache {
       BUSY.setRelease(this, false);
       return false;
     }
-    stack[count] = states.get(block);
+    keepAt(count, block);
     this.word = word + KEEP;
     BUSY.setRelease(this, false);
     return true;
+  }
+
+  /** Puts a free block into a place of the stack, and leases it ahead. */
+  private void keepAt(int place, int block) {
+    long handle = states.get(block);
+    stack[place] = handle;
+    states.set(block, handle ^ leasedTag);
   }
 
   @Override
@@ -264,7 +273,7 @@ public final class Magazine extends BlockCache {
     int filled = -count;
     int block = chain;
     while (count < full && block != NONE) {
-      stack[count++] = states.get(block);
+      keepAt(count++, block);
       block = pool.links().next(block);
     }
     filled += count;
@@ -317,6 +326,7 @@ public final class Magazine extends BlockCache {
     int batch = NONE;
     for (int i = 0; i < count; i++) {
       int block = BlockHandle.block(stack[i]);
+      states.set(block, stack[i]);
       links.setNext(block, batch);
       batch = block;
     }
@@ -355,6 +365,26 @@ public final class Magazine extends BlockCache {
     resize();
     arm();
     holdNow();
+  }
+
+  /** Notes of all blocks kept that nobody will lease them; under the monitor, the owner stopped. */
+  void markFree() {
+    int count = count();
+    for (int i = 0; i < count; i++) {
+      states.set(BlockHandle.block(stack[i]), stack[i]);
+    }
+  }
+
+  /** Adds what is kept to the numbers of blocks by slab; a glance. */
+  void countKept(SlabTable table, int[] bySlab) {
+    long[] stack = this.stack;
+    int count = cache.isShut() ? 0 : Math.min(count(), stack.length);
+    for (int i = 0; i < count; i++) {
+      int slab = table.numberOf(BlockHandle.block(stack[i]));
+      if (slab < bySlab.length) {
+        bySlab[slab]++;
+      }
+    }
   }
 
   /** Sets the tag of leases from here on. */

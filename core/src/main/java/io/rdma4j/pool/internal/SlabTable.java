@@ -125,9 +125,18 @@ final class SlabTable {
     return Arrays.stream(latest().slabs).filter(Objects::nonNull).toArray(Slab[]::new);
   }
 
+  /** Returns one more than the highest number of a slab so far. */
+  int size() {
+    return latest().slabs.length;
+  }
+
+  int numberOf(int block) {
+    return block >>> indexBits;
+  }
+
   /** Returns the slab of a block that exists. */
   Slab slabOf(int block) {
-    return Objects.requireNonNull(version.slabs[block >>> indexBits]);
+    return Objects.requireNonNull(version.slabs[numberOf(block)]);
   }
 
   int indexOf(int block) {
@@ -141,7 +150,7 @@ final class SlabTable {
   /** Returns the slab of a number that may be anything, null when there is no such block. */
   @Nullable Slab find(int block) {
     @Nullable Slab[] now = version.slabs;
-    int number = block >>> indexBits;
+    int number = numberOf(block);
     Slab slab = number < now.length ? now[number] : null;
     return slab != null && indexOf(block) < slab.blocks() ? slab : null;
   }

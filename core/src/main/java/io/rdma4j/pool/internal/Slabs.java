@@ -426,9 +426,9 @@ final class Slabs {
   }
 
   /** Counts the fallback slabs whose first user is done, so that they serve everybody now. */
-  void countAdoptions() {
+  void countAdoptions(LiveBlocks live) {
     for (Slab slab : table.all()) {
-      if (slab.isFallback() && slab.leasedBlocks(states) == 0 && slab.adopt()) {
+      if (slab.isFallback() && live.of(slab) == 0 && slab.adopt()) {
         adoptions.increment();
       }
     }

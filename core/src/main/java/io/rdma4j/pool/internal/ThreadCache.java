@@ -32,7 +32,7 @@ final class ThreadCache {
   private final Magazine[] magazines;
   private int identity;
   private boolean revoked = true;
-  private boolean shut;
+  private volatile boolean shut;
 
   /** The owner's releases, by compare-and-set, that are left until the cache is exclusive again. */
   private int releasesLeft = FIRST_RUN;
@@ -170,6 +170,14 @@ final class ThreadCache {
     share();
     revoke();
     shut = true;
+    for (Magazine magazine : magazines) {
+      magazine.markFree();
+    }
+  }
+
+  /** Returns true once the cache is out of use; a glance. */
+  boolean isShut() {
+    return shut;
   }
 
   /** Gives the identity of an ended thread's cache back; its blocks have been taken. */
