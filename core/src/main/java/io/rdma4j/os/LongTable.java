@@ -43,10 +43,10 @@ public final class LongTable {
    */
   public LongTable(int leastEntries) {
     long unit = 1L << UNIT_SHIFT;
-    this.mask = Integer.MAX_VALUE >>> Integer.numberOfLeadingZeros(leastEntries - 1 | 1) - 1;
-    long length = Mapping.wholePages(mask + 1L << ENTRY_SHIFT) + unit;
+    this.mask = Integer.MAX_VALUE >>> (Integer.numberOfLeadingZeros((leastEntries - 1) | 1) - 1);
+    long length = Mapping.wholePages((mask + 1L) << ENTRY_SHIFT) + unit;
     this.reserved = reserve(length);
-    this.baseUnits = (int) (reserved.address() + unit - 1 >>> UNIT_SHIFT);
+    this.baseUnits = (int) ((reserved.address() + unit - 1) >>> UNIT_SHIFT);
   }
 
   @SuppressWarnings("restricted")
@@ -79,8 +79,8 @@ public final class LongTable {
   }
 
   /**
-   * Returns what {@link #get(int, int)} and {@link #set(int, int, long)} want: for users so hot that
-   * they keep it, and the mask, in fields of their own, beside a reference to this object.
+   * Returns what {@link #get(int, int)} and {@link #set(int, int, long)} want: for users so hot
+   * that they keep it, and the mask, in fields of their own, beside a reference to this object.
    */
   public int base() {
     return baseUnits;

@@ -33,7 +33,9 @@ public final class ProcessBarrier {
   }
 
   static void handshake() {
-    Arena.ofShared().close();
+    try (Arena _ = Arena.ofShared()) {
+      // Closing is what is wanted.
+    }
   }
 
   /** Returns how it is done, for reports. */

@@ -13,10 +13,10 @@ import java.lang.invoke.VarHandle;
  * How many releases there were follows from it and from the blocks that came and went by batches.
  *
  * <pre>
- *  63                                             16 15                0
- * +-------------------------------------------------+-------------------+
- * | takes so far                                    | blocks now        |
- * +-------------------------------------------------+-------------------+
+ *  63                                       17  16   15                0
+ * +-------------------------------------------+------+-------------------+
+ * | takes so far                              | BUSY | blocks now        |
+ * +-------------------------------------------+------+-------------------+
  * </pre>
  */
 abstract class BlockCache {

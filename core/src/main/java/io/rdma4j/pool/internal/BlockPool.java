@@ -113,9 +113,7 @@ public final class BlockPool {
    * @param last a magazine of this pool that is probably it, which saves a look-up
    */
   public @Nullable Magazine own(@Nullable Magazine last, int sizeClass) {
-    return last != null
-            && last.sizeClass() == sizeClass
-            && last.isOwnedBy(Thread.currentThread())
+    return last != null && last.sizeClass() == sizeClass && last.isOwnedBy(Thread.currentThread())
         ? last
         : caches.own(sizeClass);
   }

@@ -13,10 +13,10 @@ import java.util.Arrays;
  *
  * <pre>
  *  owner                                       another thread, holding the cache's monitor
- *  busy := true                                ceiling := REVOKED, held := SHARED
+ *  word := word with BUSY                      ceiling := REVOKED, held := SHARED
  *  ceiling, or held: stopped?                  a barrier in all threads (ProcessBarrier)
- *  stack, state of the block, word             wait until not busy
- *  busy := false                               stack and states are this thread's now
+ *  stack, and state of the block               wait until the word is not BUSY
+ *  word := as it is now, not BUSY              stack and states are this thread's now
  * </pre>
  *
  * Either the owner sees that it is stopped, and takes the slow path; or the other thread sees that
@@ -39,7 +39,6 @@ public final class Magazine extends BlockCache {
   private static final int SPINS_BEFORE_YIELD = 64;
   private static final int KEPT_SAMPLES = 32;
   private static final VarHandle WORD;
-  private static final VarHandle BUSY;
   private static final VarHandle CEILING;
   private static final VarHandle HELD;
   private static final VarHandle SAMPLED;
@@ -48,7 +47,6 @@ public final class Magazine extends BlockCache {
     try {
       MethodHandles.Lookup lookup = MethodHandles.lookup();
       WORD = lookup.findVarHandle(Magazine.class, "word", long.class);
-      BUSY = lookup.findVarHandle(Magazine.class, "busy", boolean.class);
       CEILING = lookup.findVarHandle(Magazine.class, "ceiling", long.class);
       HELD = lookup.findVarHandle(Magazine.class, "held", long.class);
       SAMPLED = lookup.findVarHandle(Magazine.class, "sampled", int.class);
@@ -73,9 +71,6 @@ public final class Magazine extends BlockCache {
   private long[] stack;
 
   private long word;
-
-  /** Announces an operation of the owner. */
-  private boolean busy;
 
   /** The word at which the next take leaves the fast path. */
   private long ceiling = REVOKED;
@@ -115,7 +110,7 @@ public final class Magazine extends BlockCache {
     this.spanBytes = pool.isReserve() ? 0 : pool.blockBytes() + 1 - leastBytes;
     this.stack = new long[pool.cacheLimit()];
     this.samplesNs = new long[pool.allocationTimes().areTaken() ? KEPT_SAMPLES : 0];
-    this.sampleAt = pool.allocationTimes().sampleEvery() - 1;
+    this.sampleAt = pool.allocationTimes().sampleEvery() - 1L;
   }
 
   /** Returns true when it is the calling thread's and has the blocks for that length. */
@@ -137,21 +132,21 @@ public final class Magazine extends BlockCache {
   @Override
   public long take() {
     long word = this.word;
-    int top = count(word) - 1;
-    BUSY.setOpaque(this, true);
-    long[] stack;
-    if (word >= (long) CEILING.getAcquire(this) || top < 0 || top >= (stack = this.stack).length) {
+    int top = ownCount(word) - 1;
+    WORD.setOpaque(this, word | BUSY);
+    boolean leaves = word >= (long) CEILING.getAcquire(this);
+    long[] stack = this.stack;
+    if (leaves || Integer.compareUnsigned(top, stack.length) >= 0) {
       return takeSlow(word);
     }
     long handle = stack[top];
-    this.word = word + TAKE;
-    BUSY.setRelease(this, false);
+    WORD.setRelease(this, word + TAKE);
     return handle;
   }
 
   /** A take that finds no block, or was stopped, or is to be timed. */
   private long takeSlow(long word) {
-    BUSY.setRelease(this, false);
+    setWord(word);
     if (count(word) == 0 || !openForSample()) {
       return BlockHandle.NONE;
     }
@@ -195,20 +190,19 @@ public final class Magazine extends BlockCache {
   public boolean give(long handle) {
     int block = BlockHandle.block(handle) & statesMask;
     long word = this.word;
-    int count = count(word);
-    BUSY.setOpaque(this, true);
+    int count = ownCount(word);
+    WORD.setOpaque(this, word | BUSY);
     long held = (long) HELD.getAcquire(this);
     long[] stack = this.stack;
     if (LongTable.get(statesBase, block) != (handle ^ held)
         || Integer.compareUnsigned(count, stack.length) >= 0) {
-      BUSY.setRelease(this, false);
+      setWord(word);
       return false;
     }
     long next = BlockHandle.next(handle);
     stack[count] = next;
     LongTable.set(statesBase, block, next ^ held);
-    this.word = word + KEEP;
-    BUSY.setRelease(this, false);
+    WORD.setRelease(this, word + KEEP);
     return true;
   }
 
@@ -233,17 +227,16 @@ public final class Magazine extends BlockCache {
   @Override
   boolean keep(int block) {
     long word = this.word;
-    int count = count(word);
-    BUSY.setOpaque(this, true);
+    int count = ownCount(word);
+    WORD.setOpaque(this, word | BUSY);
     boolean open = (long) CEILING.getAcquire(this) != REVOKED;
     long[] stack = this.stack;
     if (!open || count >= stack.length) {
-      BUSY.setRelease(this, false);
+      setWord(word);
       return false;
     }
     keepAt(count, block);
-    this.word = word + KEEP;
-    BUSY.setRelease(this, false);
+    WORD.setRelease(this, word + KEEP);
     return true;
   }
 
@@ -347,7 +340,7 @@ public final class Magazine extends BlockCache {
   // Yields only when the owner is off its processor, so that it gets on.
   @SuppressWarnings("ThreadPriorityCheck")
   void awaitStop() {
-    for (int i = 0; (boolean) BUSY.getAcquire(this) && !cache.isOrphan(); i++) {
+    for (int i = 0; ((long) WORD.getAcquire(this) & BUSY) != 0 && !cache.isOrphan(); i++) {
       if (i < SPINS_BEFORE_YIELD) {
         Thread.onSpinWait();
       } else {
@@ -414,7 +407,7 @@ public final class Magazine extends BlockCache {
 
   @Override
   long word() {
-    long word = (long) WORD.getOpaque(this);
+    long word = (long) WORD.getOpaque(this) & ~BUSY;
     return emptied ? word & ~(long) MOST_BLOCKS : word;
   }
 
@@ -439,11 +432,20 @@ public final class Magazine extends BlockCache {
 
   /** Leaves an announcement behind, for tests. */
   void announce() {
-    BUSY.setRelease(this, true);
+    WORD.setRelease(this, word | BUSY);
   }
 
   /** Sets the word without an announcement, also one that was left behind. */
   private void setWord(long word) {
-    WORD.setRelease(this, word);
+    WORD.setRelease(this, word & ~BUSY);
+  }
+
+  /**
+   * Returns the blocks as the owner's operations count them: more than there can be if an operation
+   * that a StackOverflowError has ended left its announcement. The next one goes the slow way then,
+   * and takes it back.
+   */
+  private static int ownCount(long word) {
+    return (int) word & (int) (BUSY | MOST_BLOCKS);
   }
 }
