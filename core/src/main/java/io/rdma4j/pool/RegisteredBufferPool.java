@@ -352,7 +352,7 @@ public final class RegisteredBufferPool implements AutoCloseable {
    *     pool; nothing is changed, and the pool counts it
    */
   public void release(long handle) {
-    blocks.release(handle, null);
+    blocks.release(handle);
   }
 
   /**
@@ -372,8 +372,9 @@ public final class RegisteredBufferPool implements AutoCloseable {
     lease.fill(handle, lengthBytes);
   }
 
-  void release(long handle, @Nullable Magazine magazine) {
-    blocks.release(handle, magazine);
+  /** Releases what the calling thread's magazine did not take back. */
+  void releaseSlow(long handle, Magazine magazine) {
+    blocks.releaseSlow(handle, magazine);
   }
 
   boolean isLeased(long handle) {

@@ -34,6 +34,7 @@ final class InliningGate {
       Set.of(
           POOL + "internal.BlockPool::takeSlow",
           POOL + "internal.BlockPool::releaseSlow",
+          POOL + "internal.BlockPool::release",
           POOL + "internal.BlockPool::takeFromAnyStripe",
           POOL + "internal.Magazine::takeSlow");
 

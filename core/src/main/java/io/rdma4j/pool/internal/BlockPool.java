@@ -194,32 +194,42 @@ public final class BlockPool {
   }
 
   /**
-   * Ends a lease and takes the block back.
+   * Ends a lease and takes the block back, where the calling thread's magazine is not at hand.
    *
-   * @param last a magazine that probably is the caller's own, of the block's class
    * @throws IllegalStateException for a handle not on lease, which is counted and changes nothing
    */
-  public void release(long handle, @Nullable Magazine last) {
-    if (last == null || !last.isOwnedBy(Thread.currentThread())) {
-      releaseSlow(handle, null);
-    } else if (!last.give(handle)) {
-      releaseSlow(handle, last);
+  public void release(long handle) {
+    Slab slab = slabToReleaseTo(handle);
+    Magazine own = caches.own(slab.sizeClass());
+    if (own == null || !own.give(handle)) {
+      release(handle, slab, own);
     }
   }
 
   /**
-   * Ends a lease that a magazine did not; as {@link #release}.
+   * Ends a lease that the calling thread's magazine did not end; as {@link #release}.
    *
-   * @param mine a magazine of the calling thread, null when it is not known or has none
+   * @param mine of any class
    */
-  public void releaseSlow(long handle, @Nullable Magazine mine) {
-    int block = BlockHandle.block(handle);
-    Slab slab = table.find(block);
+  public void releaseSlow(long handle, Magazine mine) {
+    Slab slab = slabToReleaseTo(handle);
+    Magazine own = mine.cache().magazine(slab.sizeClass());
+    if (own == mine || !own.give(handle)) {
+      release(handle, slab, own);
+    }
+  }
+
+  private Slab slabToReleaseTo(long handle) {
+    Slab slab = table.find(BlockHandle.block(handle));
     if (slab == null) {
       throw refuse(handle);
     }
-    int sizeClass = slab.sizeClass();
-    Magazine own = mine != null ? mine.cache().magazine(sizeClass) : caches.own(sizeClass);
+    return slab;
+  }
+
+  /** Ends a lease that the calling thread may not end by itself, or where it has no room. */
+  private void release(long handle, Slab slab, @Nullable Magazine own) {
+    int block = BlockHandle.block(handle);
     int holder = BlockState.holder(states.get(block), block);
     if (own == null || !own.cache().isExclusiveAs(holder) || !own.endLease(handle)) {
       endLease(handle, own);
