@@ -43,7 +43,7 @@ public final class LongTable {
    */
   public LongTable(int leastEntries) {
     long unit = 1L << UNIT_SHIFT;
-    this.mask = Integer.MAX_VALUE >>> (Integer.numberOfLeadingZeros((leastEntries - 1) | 1) - 1);
+    this.mask = Integer.MAX_VALUE >>> (Integer.numberOfLeadingZeros(leastEntries - 1) - 1);
     long length = Mapping.wholePages((mask + 1L) << ENTRY_SHIFT) + unit;
     this.reserved = reserve(length);
     this.baseUnits = (int) ((reserved.address() + unit - 1) >>> UNIT_SHIFT);
