@@ -51,6 +51,7 @@ final class LibC {
   private static final long SYS_MBIND = systemCall(237, 235);
 
   private static final long SYS_MOVE_PAGES = systemCall(279, 239);
+  private static final long SYS_MEMBARRIER = systemCall(324, 283);
 
   private static final Linker LINKER = Linker.nativeLinker();
   private static final Linker.Option ERRNO_CAPTURE = Linker.Option.captureCallState("errno");
@@ -91,6 +92,11 @@ final class LibC {
           "syscall",
           FunctionDescriptor.of(
               JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, ADDRESS, ADDRESS, ADDRESS, JAVA_LONG),
+          Linker.Option.firstVariadicArg(1));
+  private static final MethodHandle MEMBARRIER =
+      handle(
+          "syscall",
+          FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT),
           Linker.Option.firstVariadicArg(1));
 
   private LibC() {}
@@ -204,6 +210,20 @@ final class LibC {
       throw closed;
     } catch (Throwable e) {
       throw unexpected("mbind", e);
+    }
+  }
+
+  /** Carries out a command of membarrier(2); {@code -errno} on failure. */
+  static int membarrier(int command) {
+    if (SYS_MEMBARRIER < 0) {
+      return -Errno.ENOSYS;
+    }
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment state = arena.allocate(CALL_STATE);
+      long result = (long) MEMBARRIER.invokeExact(state, SYS_MEMBARRIER, command, 0, 0);
+      return result < 0 ? -errno(state) : 0;
+    } catch (Throwable e) {
+      throw unexpected("membarrier", e);
     }
   }
 

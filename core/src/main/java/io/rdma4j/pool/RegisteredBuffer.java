@@ -148,7 +148,13 @@ public final class RegisteredBuffer implements AutoCloseable {
    * @throws IllegalStateException when the lease is empty or stale; the pool counts it
    */
   public void release() {
-    pool.release(takeHandle(), magazine);
+    long taken = takeHandle();
+    Magazine last = magazine;
+    if (last == null || !last.isOwnedBy(Thread.currentThread())) {
+      pool.release(taken);
+    } else if (!last.give(taken)) {
+      pool.releaseSlow(taken, last);
+    }
   }
 
   /** Gives the block back if there is one. */

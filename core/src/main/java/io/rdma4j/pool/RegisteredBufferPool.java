@@ -123,21 +123,24 @@ public final class RegisteredBufferPool implements AutoCloseable {
    *     throws
    */
   public boolean tryAllocate(int lengthBytes, RegisteredBuffer lease) {
-    checkEmpty(lease);
-    int sizeClass = sizes.classOf(lengthBytes);
     Magazine magazine = lease.magazine();
-    if (magazine != null && magazine.serves(Thread.currentThread(), sizeClass)) {
-      long handle = magazine.takeSampled();
+    if (magazine != null
+        && magazine.serves(Thread.currentThread(), lengthBytes)
+        && lease.isEmpty()
+        && lease.pool() == this) {
+      long handle = magazine.take();
       if (handle != BlockHandle.NONE) {
         lease.fill(handle, lengthBytes);
         return true;
       }
     }
-    return tryAllocateSlow(sizeClass, lengthBytes, lease);
+    return tryAllocateSlow(lengthBytes, lease);
   }
 
   /** Allocates where the lease's last magazine is another thread's or class's, or has no block. */
-  private boolean tryAllocateSlow(int sizeClass, int lengthBytes, RegisteredBuffer lease) {
+  private boolean tryAllocateSlow(int lengthBytes, RegisteredBuffer lease) {
+    checkEmpty(lease);
+    int sizeClass = sizes.classOf(lengthBytes);
     Magazine magazine = blocks.own(lease.magazine(), sizeClass);
     long handle = blocks.take(sizeClass, magazine);
     if (handle == BlockHandle.NONE) {
@@ -349,7 +352,7 @@ public final class RegisteredBufferPool implements AutoCloseable {
    *     pool; nothing is changed, and the pool counts it
    */
   public void release(long handle) {
-    blocks.release(handle, null);
+    blocks.release(handle);
   }
 
   /**
@@ -369,8 +372,9 @@ public final class RegisteredBufferPool implements AutoCloseable {
     lease.fill(handle, lengthBytes);
   }
 
-  void release(long handle, @Nullable Magazine magazine) {
-    blocks.release(handle, magazine);
+  /** Releases what the calling thread's magazine did not take back. */
+  void releaseSlow(long handle, Magazine magazine) {
+    blocks.releaseSlow(handle, magazine);
   }
 
   boolean isLeased(long handle) {

@@ -34,8 +34,9 @@ final class InliningGate {
       Set.of(
           POOL + "internal.BlockPool::takeSlow",
           POOL + "internal.BlockPool::releaseSlow",
+          POOL + "internal.BlockPool::release",
           POOL + "internal.BlockPool::takeFromAnyStripe",
-          POOL + "internal.AllocationTimes::recordSample");
+          POOL + "internal.Magazine::takeSlow");
 
   /** {@code 1849 515 b pack.age.Class::method (37 bytes)}, a compilation. */
   private static final Pattern COMPILATION =

@@ -35,6 +35,14 @@ final class Catalog {
     HIT_METHODS.put("arena", "arena");
   }
 
+  private static final Map<String, String> TOUCH_METHODS = new LinkedHashMap<>();
+
+  static {
+    TOUCH_METHODS.put("glibc", "glibcTouched");
+    TOUCH_METHODS.put("tcmalloc", "tcmallocTouched");
+    TOUCH_METHODS.put("netty_adaptive", "nettyAdaptiveTouched");
+  }
+
   private static final List<String> PLATFORM_MIXES = List.of("xthread", "larson", "xmalloc");
   private static final List<String> PLATFORM_RIVALS =
       List.of("glibc", "tcmalloc", "jemalloc", "mimalloc", "netty_pooled", "netty_adaptive");
@@ -52,6 +60,7 @@ final class Catalog {
       addHits(sizeKib);
       if (sizeKib == 8) {
         addView();
+        addTouched();
         addRegistration("pin", FixedBuffers.timingAvailability());
         addRegistration("regmr", Rivals.REGISTRAR.availability());
       }
@@ -73,6 +82,18 @@ final class Catalog {
 
   private void addView() {
     add(new Row("view8k", hit("view"), Map.of("sizeBytes", "8192"), Rivals.OURS.availability()));
+  }
+
+  private void addTouched() {
+    Map<String, String> parameters = Map.of("sizeBytes", "8192");
+    add(new Row("touch8k", hit("oursTouched"), parameters, Rivals.OURS.availability()));
+    add(new Row("touchview8k", hit("viewTouched"), parameters, Rivals.OURS.availability()));
+    TOUCH_METHODS.forEach(
+        (rival, method) -> {
+          String name = "touch8k_" + rival;
+          add(new Row(name, hit(method), parameters, Rivals.availability(rival)));
+          pairs.add(new Pair("touch8k_vs_" + rival, name, "touch8k"));
+        });
   }
 
   private void addRegistration(String method, Availability availability) {

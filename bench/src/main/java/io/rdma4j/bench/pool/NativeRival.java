@@ -83,7 +83,7 @@ record NativeRival(Availability availability, MethodHandle malloc, MethodHandle 
 
   @Override
   public void allocate(long[] slots, int slot, int sizeBytes) {
-    slots[slot] = allocate(sizeBytes);
+    slots[slot] = allocateTouched(sizeBytes);
   }
 
   @Override
@@ -91,9 +91,20 @@ record NativeRival(Availability availability, MethodHandle malloc, MethodHandle 
     release(slots[slot]);
   }
 
-  /** Allocates a block, writes its first word and gives it back. */
+  /** Allocates a block and gives it back. */
   void pair(int sizeBytes) {
     release(allocate(sizeBytes));
+  }
+
+  /** Allocates a block, writes its first word and gives it back. */
+  void touchedPair(int sizeBytes) {
+    release(allocateTouched(sizeBytes));
+  }
+
+  private long allocateTouched(int sizeBytes) {
+    long address = allocate(sizeBytes);
+    RawMemory.touch(address);
+    return address;
   }
 
   private long allocate(int sizeBytes) {
@@ -106,7 +117,6 @@ record NativeRival(Availability availability, MethodHandle malloc, MethodHandle 
     if (address == 0) {
       throw new OutOfMemoryError("malloc of " + sizeBytes + " bytes: " + availability.reason());
     }
-    RawMemory.touch(address);
     return address;
   }
 

@@ -43,8 +43,13 @@ record NettyRival(ByteBufAllocator allocator) implements Rival<ByteBuf[]> {
     slots[slot].release();
   }
 
-  /** Allocates a buffer, writes its first word and gives it back. */
+  /** Allocates a buffer and gives it back. */
   void pair(int sizeBytes) {
+    allocator.directBuffer(sizeBytes).release();
+  }
+
+  /** Allocates a buffer, writes its first word and gives it back. */
+  void touchedPair(int sizeBytes) {
     allocate(sizeBytes).release();
   }
 

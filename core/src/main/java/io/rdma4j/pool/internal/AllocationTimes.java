@@ -8,9 +8,10 @@ import io.rdma4j.status.LatencyHistogram;
  * rare and slow. A sample counts as often as the allocations it stands for, so that the
  * distribution is that of all of them.
  *
- * <p>The word of a {@link BlockCache}, which a take has at hand anyway, says when the next sample
+ * <p>The word of a {@link StripeCache}, which a take has at hand anyway, says when the next sample
  * is due: when all bits of the mask are set in it. For one in 2^k the mask is the lowest k bits of
- * the takes; for none it is all bits, which no word has.
+ * the takes; for none it is all bits, which no word has. A {@link Magazine} compares its word with
+ * that of the next sample.
  *
  * <p>Safe for use by several threads.
  */
@@ -27,6 +28,11 @@ final class AllocationTimes {
    */
   AllocationTimes(int sampleEvery) {
     this.sampleEvery = sampleEvery;
+  }
+
+  /** Returns how many takes of a cache there are for one that is timed, 0 for no times at all. */
+  int sampleEvery() {
+    return sampleEvery;
   }
 
   long sampleMask() {

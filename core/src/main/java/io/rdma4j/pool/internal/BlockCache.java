@@ -13,10 +13,10 @@ import java.lang.invoke.VarHandle;
  * How many releases there were follows from it and from the blocks that came and went by batches.
  *
  * <pre>
- *  63                                             16 15                0
- * +-------------------------------------------------+-------------------+
- * | takes so far                                    | blocks now        |
- * +-------------------------------------------------+-------------------+
+ *  63                                       17  16   15                0
+ * +-------------------------------------------+------+-------------------+
+ * | takes so far                              | BUSY | blocks now        |
+ * +-------------------------------------------+------+-------------------+
  * </pre>
  */
 abstract class BlockCache {
@@ -25,13 +25,16 @@ abstract class BlockCache {
   /** Largest number of blocks that the word has room for. */
   static final int MOST_BLOCKS = 0xffff;
 
+  /** Set in the word while an operation is under way, where that must be told. */
+  static final long BUSY = 0x1_0000;
+
   /** Added to the word by a take: one take more, one block less. */
-  static final long TAKE = 0x1_0000 - 1;
+  static final long TAKE = 0x2_0000 - 1;
 
   /** Added to the word by a release: one block more. */
   static final long KEEP = 1;
 
-  static final int TAKES_SHIFT = 16;
+  static final int TAKES_SHIFT = 17;
   private static final VarHandle NET_FILLED;
 
   static {
@@ -114,12 +117,12 @@ abstract class BlockCache {
   }
 
   /** Returns the takes so far. */
-  final long takes() {
+  long takes() {
     return word() >>> TAKES_SHIFT;
   }
 
   /** Returns the releases so far. */
-  final long releases() {
+  long releases() {
     long word = word();
     return count(word) + (word >>> TAKES_SHIFT) - (long) NET_FILLED.getOpaque(this);
   }

@@ -5,9 +5,9 @@ package io.rdma4j.pool.internal;
  * out again.
  *
  * <pre>
- *  63   62                          32 31   30                          0
+ *  63   62                          32  31   30                         0
  * +---+-------------------------------+---+------------------------------+
- * | 0 | generation, odd while leased  | 0 | block number                 |
+ * | 0 | generation                    | 0 | block number, from 1         |
  * +---+-------------------------------+---+------------------------------+
  * </pre>
  *
@@ -15,16 +15,15 @@ package io.rdma4j.pool.internal;
  * another pool is refused like an old one.
  */
 public final class BlockHandle {
-  /** Stands for no block: an even generation, so never on lease. */
+  /** Stands for no block. */
   public static final long NONE = 0;
 
   private static final int GENERATION_SHIFT = 32;
 
   private BlockHandle() {}
 
-  /** Packs a handle from a block's number and state; what lies above the generation falls off. */
-  static long of(int block, long state) {
-    return state << GENERATION_SHIFT | block;
+  static long of(int block, int generation) {
+    return (long) generation << GENERATION_SHIFT | block;
   }
 
   /** Returns the block number, not negative for any handle that {@link #of} made. */
@@ -32,18 +31,13 @@ public final class BlockHandle {
     return (int) handle;
   }
 
-  /** Returns the generation, compared with the block's own to tell live from stale. */
-  static long generation(long handle) {
-    return handle >>> GENERATION_SHIFT;
-  }
-
   /** Returns the handle that the block will have the next time it is leased. */
   static long next(long handle) {
-    return handle + (2L << GENERATION_SHIFT) & Long.MAX_VALUE;
+    return handle + (1L << GENERATION_SHIFT) & Long.MAX_VALUE;
   }
 
-  /** Returns a free block's generation to start from, far from that of other pools. */
+  /** Returns a block's generation to start from, far from that of other pools. */
   static int firstGeneration(int poolNumber) {
-    return poolNumber * 0x9e37_79b9 & BlockState.GENERATION_MASK & ~1;
+    return poolNumber * 0x9e37_79b9 & BlockState.GENERATION_MASK;
   }
 }

@@ -82,8 +82,11 @@ public final class BlockPool {
     SizeClassPool[] all = new SizeClassPool[sizes.count() + (reserve ? 1 : 0)];
     for (int c = 0; c < all.length; c++) {
       boolean last = c == sizes.count();
+      int leastBytes = last || c == 0 ? 0 : sizes.blockBytes(c - 1) + 1;
       int blockBytes = last ? config.receiveBlockSize() : sizes.blockBytes(c);
-      all[c] = new SizeClassPool(c, blockBytes, last, config.maxCached(), slabs, numa, workers);
+      all[c] =
+          new SizeClassPool(
+              c, leastBytes, blockBytes, last, config.maxCached(), slabs, numa, workers);
     }
     return all;
   }
@@ -110,7 +113,7 @@ public final class BlockPool {
    * @param last a magazine of this pool that is probably it, which saves a look-up
    */
   public @Nullable Magazine own(@Nullable Magazine last, int sizeClass) {
-    return last != null && last.serves(Thread.currentThread(), sizeClass)
+    return last != null && last.sizeClass() == sizeClass && last.isOwnedBy(Thread.currentThread())
         ? last
         : caches.own(sizeClass);
   }
@@ -124,7 +127,7 @@ public final class BlockPool {
    * @throws IllegalStateException when closed
    */
   public long take(int sizeClass, @Nullable Magazine magazine) {
-    long handle = magazine != null ? magazine.takeSampled() : takeFromStripe(sizeClass);
+    long handle = magazine != null ? magazine.take() : takeFromStripe(sizeClass);
     return handle == BlockHandle.NONE ? takeSlow(sizeClass, magazine) : handle;
   }
 
@@ -160,7 +163,7 @@ public final class BlockPool {
     if (reserve == null) {
       return BlockHandle.NONE;
     }
-    long handle = magazine != null ? magazine.takeSampled() : takeFromStripe(reserve.sizeClass());
+    long handle = magazine != null ? magazine.take() : takeFromStripe(reserve.sizeClass());
     if (handle != BlockHandle.NONE) {
       return handle;
     }
@@ -191,47 +194,47 @@ public final class BlockPool {
   }
 
   /**
-   * Ends a lease and takes the block back.
+   * Ends a lease and takes the block back, where the calling thread's magazine is not at hand.
    *
-   * @param last a magazine that probably is the caller's own, of the block's class
    * @throws IllegalStateException for a handle not on lease, which is counted and changes nothing
    */
-  public void release(long handle, @Nullable Magazine last) {
-    if (last == null || !last.isOwnedBy(Thread.currentThread())) {
-      releaseSlow(handle, null);
-    } else if (!last.give(handle)) {
-      releaseSlow(handle, last);
+  public void release(long handle) {
+    Slab slab = slabToReleaseTo(handle);
+    Magazine own = caches.own(slab.sizeClass());
+    if (own == null || !own.give(handle)) {
+      release(handle, slab, own);
     }
   }
 
   /**
-   * Ends a lease that a magazine did not; as {@link #release}.
+   * Ends a lease that the calling thread's magazine did not end; as {@link #release}.
    *
-   * @param mine a magazine of the calling thread, null when it is not known or has none
+   * @param mine of any class
    */
-  public void releaseSlow(long handle, @Nullable Magazine mine) {
-    int block = BlockHandle.block(handle);
-    Slab slab = table.find(block);
-    if (slab == null) {
-      throw refuse(handle);
-    }
-    int sizeClass = slab.sizeClass();
-    Magazine own = mine != null ? mine.cache().magazine(sizeClass) : caches.own(sizeClass);
-    if (own == null || !own.isHolderOf(states.get(block)) || !giveSlow(own, handle)) {
-      endLease(handle, own);
-      putBack(slab, block, own);
+  public void releaseSlow(long handle, Magazine mine) {
+    Slab slab = slabToReleaseTo(handle);
+    Magazine own = mine.cache().magazine(slab.sizeClass());
+    if (own == mine || !own.give(handle)) {
+      release(handle, slab, own);
     }
   }
 
-  /** Releases as the owner of an exclusive lease; false when this thread is not. */
-  private static boolean giveSlow(Magazine own, long handle) {
-    do {
-      if (own.giveBeyondLimit(handle)) {
-        own.relieve();
-        return true;
-      }
-    } while (own.reopen());
-    return false;
+  private Slab slabToReleaseTo(long handle) {
+    Slab slab = table.find(BlockHandle.block(handle));
+    if (slab == null) {
+      throw refuse(handle);
+    }
+    return slab;
+  }
+
+  /** Ends a lease that the calling thread may not end by itself, or where it has no room. */
+  private void release(long handle, Slab slab, @Nullable Magazine own) {
+    int block = BlockHandle.block(handle);
+    int holder = BlockState.holder(states.get(block), block);
+    if (own == null || !own.cache().isExclusiveAs(holder) || !own.endLease(handle)) {
+      endLease(handle, own);
+    }
+    putBack(slab, block, own);
   }
 
   /** Ends a lease as everybody may: of several threads that try, one succeeds. */
@@ -239,14 +242,14 @@ public final class BlockPool {
     int block = BlockHandle.block(handle);
     while (true) {
       long state = states.get(block);
-      if (!BlockStates.isLeaseOf(state, handle)) {
+      if (!BlockState.isLeaseOf(state, handle)) {
         throw refuse(handle);
       }
-      int holder = BlockState.holder(state);
+      int holder = BlockState.holder(state, block);
       ThreadCache exclusive = Holders.isOdd(holder) ? caches.holders().exclusive(holder) : null;
       if (exclusive != null) {
         exclusive.share();
-      } else if (states.compareAndSet(block, state, BlockState.givenBack(state))) {
+      } else if (states.compareAndSet(block, state, BlockHandle.next(handle))) {
         if (own != null) {
           own.cache().countOwnRelease(holder);
         }

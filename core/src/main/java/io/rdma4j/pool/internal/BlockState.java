@@ -4,71 +4,67 @@ package io.rdma4j.pool.internal;
  * What is known of one block, in one long.
  *
  * <pre>
- *  63                 38 37      32  31  30                          0
- * +---------------------+----------+---+------------------------------+
- * | holder              | class    | 0 | generation, odd while leased |
- * +---------------------+----------+---+------------------------------+
+ *  63  62                        32 31                            0
+ * +---+----------------------------+-------------------------------+
+ * | 0 | generation                 | tag XOR block number          |
+ * +---+----------------------------+-------------------------------+
+ *
+ *  tag of a leased block, that of a free one is 0
+ *  31                      6 5       1   0
+ * +-------------------------+---------+---+
+ * | holder                  | class   | 1 |
+ * +-------------------------+---------+---+
  * </pre>
  *
- * The holder is the identity, from {@link Holders}, of the thread cache that keeps the block, or
- * that leased it; 0 for all others. A generation grows by one at each lease and each release, and
- * wraps after 2^30 leases of the block.
+ * The state of a free block is the {@link BlockHandle} that it will be leased by next; that of a
+ * leased one is the handle that it is leased by, XOR the tag. So the fast paths, which have both at
+ * hand, make and check a state with one instruction.
+ *
+ * <p>The holder is the identity, from {@link Holders}, of the thread cache that leased the block; 0
+ * for all other leases. A generation grows by one at each release, and wraps after 2^31 leases of
+ * the block.
  */
 final class BlockState {
   /** Most classes that the bits have room for. */
-  static final int MOST_CLASSES = 1 << 6;
+  static final int MOST_CLASSES = 1 << 5;
 
   static final int GENERATION_MASK = 0x7fff_ffff;
 
-  private static final int CLASS_SHIFT = 32;
-  private static final int HOLDER_SHIFT = 38;
-  private static final long OVERFLOW = 1L << 31;
+  private static final int LEASED = 1;
+  private static final int CLASS_SHIFT = 1;
+  private static final int HOLDER_SHIFT = 6;
+  private static final int GENERATION_SHIFT = 32;
 
   private BlockState() {}
 
-  static long of(int holder, int sizeClass, int generation) {
-    return of(holder, sizeClass) | generation;
+  /** Returns the tag of a leased block. */
+  static long leasedTag(int holder, int sizeClass) {
+    return Integer.toUnsignedLong(holder << HOLDER_SHIFT | sizeClass << CLASS_SHIFT | LEASED);
   }
 
-  /** Returns a state but for its generation. */
-  static long of(int holder, int sizeClass) {
-    return (long) holder << HOLDER_SHIFT | (long) sizeClass << CLASS_SHIFT;
+  private static int tag(long state, int block) {
+    return (int) state ^ block;
   }
 
-  static int holder(long state) {
-    return (int) (state >>> HOLDER_SHIFT);
+  static int holder(long state, int block) {
+    return tag(state, block) >>> HOLDER_SHIFT;
   }
 
-  static int sizeClass(long state) {
-    return (int) (state >>> CLASS_SHIFT) & MOST_CLASSES - 1;
+  static int sizeClass(long state, int block) {
+    return tag(state, block) >>> CLASS_SHIFT & MOST_CLASSES - 1;
+  }
+
+  static boolean isLeased(long state, int block) {
+    return (tag(state, block) & LEASED) != 0;
   }
 
   static int generation(long state) {
-    return (int) state & GENERATION_MASK;
+    return (int) (state >>> GENERATION_SHIFT);
   }
 
-  static boolean isLeased(long state) {
-    return (state & 1) != 0;
-  }
-
-  /** Returns a free block's state after a lease. */
-  static long leased(long free) {
-    // An even generation has room for one more.
-    return free + 1;
-  }
-
-  /** Returns a leased block's state after its release, holder unchanged. */
-  static long released(long leased) {
-    return leased + 1 & ~OVERFLOW;
-  }
-
-  /** Returns a leased block's state after a release by anybody. */
-  static long givenBack(long leased) {
-    return withHolder(released(leased), Holders.NOBODY);
-  }
-
-  /** Returns the state with another holder. */
-  static long withHolder(long state, int holder) {
-    return of(holder, sizeClass(state), generation(state));
+  /** Returns true for the state of a block that is leased by that handle, whoever holds it. */
+  static boolean isLeaseOf(long state, long handle) {
+    long tag = state ^ handle;
+    return tag >>> GENERATION_SHIFT == 0 && (tag & LEASED) != 0;
   }
 }

@@ -1,54 +1,48 @@
 package io.rdma4j.pool.internal;
 
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
-
-import io.rdma4j.os.ReservedMemory;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.VarHandle;
+import io.rdma4j.os.LongTable;
 
 /**
  * The {@link BlockState}s of all blocks that a pool may ever have, by block number. Nothing is ever
  * forgotten: when a slab's number is given to another slab, generations go on, and old handles stay
  * invalid.
  *
- * <p>Native memory, since a thread cache writes states through a view that can be revoked. Access
- * here is for everybody else: opaque for a glance and for whoever owns a free block,
- * compare-and-set where releases race.
+ * <p>Plain access is for the thread whose lease or whose cache the block is; opaque access for a
+ * glance and for whoever owns a free block; compare-and-set where releases race. A number that no
+ * block has reads as some other block, whose state never fits the handle.
  */
 final class BlockStates {
-  /** Layout of a word for plain access; entries are aligned, only the check is saved. */
-  static final ValueLayout.OfLong WORD = JAVA_LONG_UNALIGNED;
-
-  static final int SHIFT = 3;
-
-  private static final VarHandle LONG = JAVA_LONG.varHandle();
-
-  private final MemorySegment table;
+  private final LongTable table;
 
   BlockStates(long mostBlocks) {
-    this.table = ReservedMemory.reserve(mostBlocks << SHIFT);
+    this.table = new LongTable(Math.toIntExact(mostBlocks));
   }
 
-  MemorySegment table() {
+  LongTable table() {
     return table;
   }
 
   long get(int block) {
-    return (long) LONG.getOpaque(table, (long) block << SHIFT);
+    return table.getOpaque(block);
   }
 
   long getAcquire(int block) {
-    return (long) LONG.getAcquire(table, (long) block << SHIFT);
+    return table.getAcquire(block);
   }
 
   void set(int block, long state) {
-    LONG.setOpaque(table, (long) block << SHIFT, state);
+    table.setOpaque(block, state);
   }
 
   boolean compareAndSet(int block, long expected, long wanted) {
-    return LONG.compareAndSet(table, (long) block << SHIFT, expected, wanted);
+    return table.compareAndSet(block, expected, wanted);
+  }
+
+  /** Leases a free block that belongs to the calling thread, to be released by anybody. */
+  long lease(int block, int sizeClass) {
+    long handle = get(block);
+    set(block, handle ^ BlockState.leasedTag(Holders.NOBODY, sizeClass));
+    return handle;
   }
 
   /**
@@ -56,11 +50,6 @@ final class BlockStates {
    * comes with every use of a block: whoever may use the block has seen its lease.
    */
   boolean isLeased(long handle) {
-    return isLeaseOf(table.get(WORD, (long) BlockHandle.block(handle) << SHIFT), handle);
-  }
-
-  static boolean isLeaseOf(long state, long handle) {
-    return BlockState.isLeased(state)
-        && BlockState.generation(state) == BlockHandle.generation(handle);
+    return BlockState.isLeaseOf(table.get(BlockHandle.block(handle)), handle);
   }
 }

@@ -18,7 +18,6 @@ final class CacheRegistry {
 
   private final SizeClassPool[] pools;
   private final BlockStates states;
-  private final int capacity;
   private final Holders holders = new Holders();
 
   /** Per pool, since a thread may use several pools. */
@@ -40,7 +39,6 @@ final class CacheRegistry {
   CacheRegistry(SizeClassPool[] pools, BlockStates states, int capacity) {
     this.pools = pools;
     this.states = states;
-    this.capacity = capacity;
     this.retiredTakes = new long[pools.length];
     this.retiredReleases = new long[pools.length];
     this.stripes = new StripeCache[pools.length][STRIPES];
@@ -74,7 +72,7 @@ final class CacheRegistry {
     if (holders.areAllTaken()) {
       return null;
     }
-    ThreadCache cache = new ThreadCache(Thread.currentThread(), holders, states, pools, capacity);
+    ThreadCache cache = new ThreadCache(Thread.currentThread(), holders, states, pools);
     if (shut) {
       cache.shut();
     }
@@ -150,6 +148,17 @@ final class CacheRegistry {
       pool.keepLess();
     }
     return left || stolen;
+  }
+
+  /** Returns how many blocks of each slab platform threads keep for themselves, by its number. */
+  int[] keptBySlab(SlabTable table) {
+    int[] kept = new int[table.size()];
+    for (ThreadCache cache : threadCaches) {
+      for (int c = 0; c < pools.length; c++) {
+        cache.magazine(c).countKept(table, kept);
+      }
+    }
+    return kept;
   }
 
   /** Takes back what caches kept that have not been used since the last call. */

@@ -114,6 +114,7 @@ public final class Census {
   /** Looks at every block, since caches and counters know of no nodes. */
   private List<PoolStatistics.Node> nodes(SizeClassPool pool) {
     List<PoolStatistics.Node> nodes = new ArrayList<>(numa.lists());
+    LiveBlocks live = LiveBlocks.now(caches, slabs);
     for (int list = 0; list < numa.lists(); list++) {
       long registered = 0;
       long used = 0;
@@ -123,7 +124,7 @@ public final class Census {
           continue;
         }
         // Slabs of a closed pool have leases, too.
-        used += slab.leasedBlocks(slabs.states());
+        used += live.of(slab);
         if (isIn(slab)) {
           registered += slab.blocks();
           pending += slab.state() == Slab.State.PENDING ? slab.blocks() : 0;

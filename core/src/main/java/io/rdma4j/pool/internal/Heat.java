@@ -22,18 +22,19 @@ final class Heat {
     this.lastUseNs = nowNs;
   }
 
-  /** Looks at all blocks of a slab; exact if it was leased less than 2^30 times since the last. */
-  void look(Slab slab, BlockStates states, long nowNs) {
+  /**
+   * Looks at all blocks of a slab; exact if it was leased less than 2^31 times since the last look.
+   *
+   * @param live the blocks on lease now
+   */
+  void look(Slab slab, BlockStates states, int live, long nowNs) {
     int sum = 0;
-    int live = 0;
     for (int i = 0; i < slab.blocks(); i++) {
-      int generation = BlockState.generation(states.get(slab.firstBlock() + i));
-      sum += generation;
-      live += generation & 1;
+      sum += BlockState.generation(states.get(slab.firstBlock() + i));
     }
-    // Each lease is one step, each release another; the difference is what is live now.
+    // Each release is one step; the difference is what is live now.
     int steps = sum - generations & BlockState.GENERATION_MASK;
-    long usesNow = uses + (steps + live - liveBlocks) / 2;
+    long usesNow = uses + steps + live - liveBlocks;
     uses = usesNow;
     if (steps != 0 || live > 0) {
       lastUseNs = nowNs;

@@ -1,35 +1,55 @@
 package io.rdma4j.pool.internal;
 
-import static io.rdma4j.pool.internal.BlockStates.SHIFT;
-import static io.rdma4j.pool.internal.BlockStates.WORD;
-
-import java.lang.foreign.MemorySegment;
+import io.rdma4j.os.LongTable;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Arrays;
-import org.jspecify.annotations.Nullable;
 
 /**
  * One platform thread's free blocks of one class: the fast path, without any atomic operation.
  *
- * <p>An operation counts by one store, that of the block's state through a view that can be revoked
- * (see {@link ThreadCache}). Everything else is plain and the owner's alone: stores that come after
- * a revocation change nothing that anybody reads, since the owner looks up what is left when it
- * opens the cache again.
+ * <p>Each operation of the owner goes through these steps, and whoever stops the owner (see {@link
+ * ThreadCache}) through their counterparts:
+ *
+ * <pre>
+ *  owner                                       another thread, holding the cache's monitor
+ *  word := word with BUSY                      ceiling := REVOKED, held := SHARED
+ *  ceiling, or held: stopped?                  a barrier in all threads (ProcessBarrier)
+ *  stack, and state of the block               wait until the word is not BUSY
+ *  word := as it is now, not BUSY              stack and states are this thread's now
+ * </pre>
+ *
+ * Either the owner sees that it is stopped, and takes the slow path; or the other thread sees that
+ * it is busy, and waits for those few instructions. The owner opens the cache again under the
+ * monitor. Nobody else writes the word, since the owner may have read it already.
+ *
+ * <p>A block that is kept has the state of its next lease already, so taking it is one store, of
+ * the word. It is free again for everybody else when it leaves the magazine.
  */
 public final class Magazine extends BlockCache {
-  /** No state looks like this; as what is held, it lets nothing be released with plain stores. */
-  static final long SHARED = -1;
+  /** A ceiling that every word has reached: the owner is stopped. */
+  private static final long REVOKED = Long.MIN_VALUE;
 
-  private static final int[] EMPTY = {};
+  /** As what is held: no handle makes a state of it, so nothing is released with plain stores. */
+  private static final long SHARED = -1;
+
+  /** Takes that the word counts before they are moved on; it has room for some more. */
+  static final long MOST_TAKES = 1L << 40;
+
+  private static final int SPINS_BEFORE_YIELD = 64;
   private static final int KEPT_SAMPLES = 32;
-  private static final VarHandle STATE_WORD;
+  private static final VarHandle WORD;
+  private static final VarHandle CEILING;
+  private static final VarHandle HELD;
   private static final VarHandle SAMPLED;
 
   static {
     try {
-      STATE_WORD = MethodHandles.lookup().findVarHandle(Magazine.class, "word", long.class);
-      SAMPLED = MethodHandles.lookup().findVarHandle(Magazine.class, "sampled", int.class);
+      MethodHandles.Lookup lookup = MethodHandles.lookup();
+      WORD = lookup.findVarHandle(Magazine.class, "word", long.class);
+      CEILING = lookup.findVarHandle(Magazine.class, "ceiling", long.class);
+      HELD = lookup.findVarHandle(Magazine.class, "held", long.class);
+      SAMPLED = lookup.findVarHandle(Magazine.class, "sampled", int.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -40,10 +60,35 @@ public final class Magazine extends BlockCache {
   private final SizeClassPool pool;
   private final BlockStates states;
 
-  /** The handles that the blocks will be leased by, so that a lease need not look at the state. */
-  private final long[] stack;
+  /** The table of states, here to be reached by one load. */
+  private final int statesBase;
 
-  private final long sampleMask;
+  private final int statesMask;
+  private final int leastBytes;
+  private final int spanBytes;
+
+  /** The handles that the blocks will be leased by, so that a lease need not look at the state. */
+  private long[] stack;
+
+  private long word;
+
+  /** The word at which the next take leaves the fast path. */
+  private long ceiling = REVOKED;
+
+  /** Tag of the blocks that the cache leases now. */
+  private long leasedTag;
+
+  /** Tag of the blocks that the owner leased and may release by itself. */
+  private long held = SHARED;
+
+  /** Whether the blocks have been taken away since the owner was stopped. */
+  private volatile boolean emptied;
+
+  /** Takes that the word no longer counts. */
+  private long takesBefore;
+
+  /** Takes, by the word, after which the next one is timed. */
+  private long sampleAt;
 
   /** The latest samples, and how many there have been; a ring, so that a sample calls nothing. */
   private final long[] samplesNs;
@@ -53,48 +98,30 @@ public final class Magazine extends BlockCache {
   /** The samples that were looked at. */
   private int samplesSeen;
 
-  /** The owner's way to the states. */
-  private MemorySegment view;
-
-  private long word;
-  private int limit;
-
-  /** State of a block that the cache leases now, but for the generation. */
-  private long leasedNow;
-
-  /** States of blocks that the owner leased and may release by itself, but for the generation. */
-  private long held = SHARED;
-
-  /** The blocks that the cache held when it was revoked, null while it is not. */
-  private volatile int @Nullable [] found;
-
-  /** Whether they have been taken away since. */
-  private volatile boolean emptied;
-
-  Magazine(ThreadCache cache, long ownerId, SizeClassPool pool, BlockStates states, int capacity) {
+  Magazine(ThreadCache cache, long ownerId, SizeClassPool pool, BlockStates states) {
     super(pool.sizeClass());
     this.cache = cache;
     this.ownerId = ownerId;
     this.pool = pool;
     this.states = states;
-    // One place more, for the release that finds the cache full.
-    this.stack = new long[capacity + 1];
-    this.limit = capacity;
-    this.sampleMask = pool.allocationTimes().sampleMask();
+    this.statesBase = states.table().base();
+    this.statesMask = states.table().mask();
+    this.leastBytes = pool.leastBytes();
+    this.spanBytes = pool.isReserve() ? 0 : pool.blockBytes() + 1 - leastBytes;
+    this.stack = new long[pool.cacheLimit()];
     this.samplesNs = new long[pool.allocationTimes().areTaken() ? KEPT_SAMPLES : 0];
-    this.view = states.table();
+    this.sampleAt = pool.allocationTimes().sampleEvery() - 1L;
   }
 
-  /**
-   * Returns true when the calling thread may use this magazine and its blocks are of that class.
-   */
-  public boolean serves(Thread thread, int sizeClass) {
-    return thread.threadId() == ownerId && sizeClass == sizeClass();
+  /** Returns true when it is the calling thread's and has the blocks for that length. */
+  public boolean serves(Thread caller, int lengthBytes) {
+    return caller.threadId() == ownerId
+        && Integer.compareUnsigned(lengthBytes - leastBytes, spanBytes) < 0;
   }
 
   /** Returns true when the calling thread may use this magazine. */
-  public boolean isOwnedBy(Thread thread) {
-    return thread.threadId() == ownerId;
+  public boolean isOwnedBy(Thread caller) {
+    return caller.threadId() == ownerId;
   }
 
   /** Returns the cache that this is a part of. */
@@ -102,21 +129,267 @@ public final class Magazine extends BlockCache {
     return cache;
   }
 
-  /**
-   * As {@link #take}, timed now and then. The sample stays here: a call on the way, to whatever
-   * collects it, would cost every allocation of a tight loop, since the compiler then has to load
-   * everything anew in each round.
-   */
-  public long takeSampled() {
-    long startNs = 0;
-    if (AllocationTimes.isAtSample(word, sampleMask)) {
-      startNs = System.nanoTime();
+  @Override
+  public long take() {
+    long word = this.word;
+    int top = ownCount(word) - 1;
+    WORD.setOpaque(this, word | BUSY);
+    boolean leaves = word >= (long) CEILING.getAcquire(this);
+    long[] stack = this.stack;
+    if (leaves || Integer.compareUnsigned(top, stack.length) >= 0) {
+      return takeSlow(word);
     }
+    long handle = stack[top];
+    WORD.setRelease(this, word + TAKE);
+    return handle;
+  }
+
+  /** A take that finds no block, or was stopped, or is to be timed. */
+  private long takeSlow(long word) {
+    setWord(word);
+    if (count(word) == 0 || !openForSample()) {
+      return BlockHandle.NONE;
+    }
+    if (samplesNs.length == 0) {
+      return take();
+    }
+    long startNs = System.nanoTime();
     long handle = take();
-    if (startNs != 0 && handle != BlockHandle.NONE) {
+    if (handle != BlockHandle.NONE) {
       samplesNs[sampled++ & KEPT_SAMPLES - 1] = System.nanoTime() - startNs;
     }
     return handle;
+  }
+
+  /** Arranges for the sample after the one that is due; false when the owner was stopped. */
+  private boolean openForSample() {
+    synchronized (cache) {
+      if (cache.isRevoked()) {
+        return false;
+      }
+      if (word >>> TAKES_SHIFT >= MOST_TAKES) {
+        takesBefore += MOST_TAKES;
+        setWord(word - (MOST_TAKES << TAKES_SHIFT));
+      }
+      sampleAt = (word >>> TAKES_SHIFT) + pool.allocationTimes().sampleEvery();
+      arm();
+      return true;
+    }
+  }
+
+  private void arm() {
+    long limit = samplesNs.length == 0 ? MOST_TAKES : Math.min(sampleAt, MOST_TAKES);
+    CEILING.setRelease(this, limit << TAKES_SHIFT);
+  }
+
+  /**
+   * Releases a block that this thread leased, if it may do so by itself and there is room.
+   *
+   * @return false when not; nothing has happened then
+   */
+  public boolean give(long handle) {
+    int block = BlockHandle.block(handle) & statesMask;
+    long word = this.word;
+    int count = ownCount(word);
+    WORD.setOpaque(this, word | BUSY);
+    long held = (long) HELD.getAcquire(this);
+    long[] stack = this.stack;
+    if (LongTable.get(statesBase, block) != (handle ^ held)
+        || Integer.compareUnsigned(count, stack.length) >= 0) {
+      setWord(word);
+      return false;
+    }
+    long next = BlockHandle.next(handle);
+    stack[count] = next;
+    LongTable.set(statesBase, block, next ^ held);
+    WORD.setRelease(this, word + KEEP);
+    return true;
+  }
+
+  /**
+   * Ends the lease of a block that the owner may release by itself, where {@link #give} has no room
+   * or was stopped; the block is the caller's then.
+   *
+   * @return false when anybody may release it, or nobody
+   */
+  boolean endLease(long handle) {
+    synchronized (cache) {
+      int block = BlockHandle.block(handle);
+      boolean mine =
+          cache.open() && cache.isExclusive() && states.get(block) == (handle ^ leasedTag);
+      if (mine) {
+        states.set(block, BlockHandle.next(handle));
+      }
+      return mine;
+    }
+  }
+
+  @Override
+  boolean keep(int block) {
+    long word = this.word;
+    int count = ownCount(word);
+    WORD.setOpaque(this, word | BUSY);
+    boolean open = (long) CEILING.getAcquire(this) != REVOKED;
+    long[] stack = this.stack;
+    if (!open || count >= stack.length) {
+      setWord(word);
+      return false;
+    }
+    keepAt(count, block);
+    WORD.setRelease(this, word + KEEP);
+    return true;
+  }
+
+  /** Puts a free block into a place of the stack, and leases it ahead. */
+  private void keepAt(int place, int block) {
+    long handle = states.get(block);
+    stack[place] = handle;
+    states.set(block, handle ^ leasedTag);
+  }
+
+  @Override
+  boolean reopen() {
+    return cache.reopen();
+  }
+
+  @Override
+  int fill(int chain, int blocks) {
+    synchronized (cache) {
+      return cache.open() ? fillOpen(chain, blocks) : chain;
+    }
+  }
+
+  private int fillOpen(int chain, int blocks) {
+    resize();
+    int count = count(word);
+    int full = Math.min(stack.length, count + blocks);
+    int filled = -count;
+    int block = chain;
+    while (count < full && block != NONE) {
+      keepAt(count++, block);
+      block = pool.links().next(block);
+    }
+    filled += count;
+    countFilled(filled);
+    setWord(word + filled);
+    return block;
+  }
+
+  /** Follows the limit, once what is kept is within it. */
+  private void resize() {
+    int limit = pool.cacheLimit();
+    if (limit != stack.length && count(word) <= limit) {
+      stack = Arrays.copyOf(stack, limit);
+    }
+  }
+
+  @Override
+  int drain(int kept) {
+    synchronized (cache) {
+      if (!cache.open()) {
+        return NONE;
+      }
+      int count = count(word);
+      int drained = Math.max(0, count - kept);
+      int batch = batchOf(drained);
+      System.arraycopy(stack, drained, stack, 0, count - drained);
+      setWord(word - drained);
+      resize();
+      return batch;
+    }
+  }
+
+  @Override
+  int takeAll() {
+    synchronized (cache) {
+      int count = count();
+      if (count == 0) {
+        return NONE;
+      }
+      cache.revoke();
+      count = count();
+      emptied = true;
+      return batchOf(count);
+    }
+  }
+
+  /** Links the blocks lowest in the stack, which have been there longest. */
+  private int batchOf(int count) {
+    BlockLinks links = pool.links();
+    int batch = NONE;
+    for (int i = 0; i < count; i++) {
+      int block = BlockHandle.block(stack[i]);
+      states.set(block, stack[i]);
+      links.setNext(block, batch);
+      batch = block;
+    }
+    if (batch != NONE) {
+      links.setCount(batch, count);
+    }
+    countFilled(-count);
+    return batch;
+  }
+
+  /** Asks the owner to stop; in force after a barrier and {@link #awaitStop}. */
+  void stop() {
+    CEILING.setOpaque(this, REVOKED);
+    HELD.setOpaque(this, SHARED);
+  }
+
+  /** Waits for the end of an operation that began before the owner could see that it is stopped. */
+  // Yields only when the owner is off its processor, so that it gets on.
+  @SuppressWarnings("ThreadPriorityCheck")
+  void awaitStop() {
+    for (int i = 0; ((long) WORD.getAcquire(this) & BUSY) != 0 && !cache.isOrphan(); i++) {
+      if (i < SPINS_BEFORE_YIELD) {
+        Thread.onSpinWait();
+      } else {
+        Thread.yield();
+      }
+    }
+  }
+
+  /** Lets the owner go on, with what is left. */
+  void restart() {
+    if (emptied) {
+      setWord(word & ~(long) MOST_BLOCKS);
+      emptied = false;
+    }
+    resize();
+    arm();
+    holdNow();
+  }
+
+  /** Notes of all blocks kept that nobody will lease them; under the monitor, the owner stopped. */
+  void markFree() {
+    int count = count();
+    for (int i = 0; i < count; i++) {
+      states.set(BlockHandle.block(stack[i]), stack[i]);
+    }
+  }
+
+  /** Adds what is kept to the numbers of blocks by slab; a glance. */
+  void countKept(SlabTable table, int[] bySlab) {
+    long[] stack = this.stack;
+    int count = cache.isShut() ? 0 : Math.min(count(), stack.length);
+    for (int i = 0; i < count; i++) {
+      int slab = table.numberOf(BlockHandle.block(stack[i]));
+      if (slab < bySlab.length) {
+        bySlab[slab]++;
+      }
+    }
+  }
+
+  /** Sets the tag of leases from here on. */
+  void changeHolder(int identity) {
+    leasedTag = BlockState.leasedTag(identity, sizeClass());
+    if (!cache.isRevoked()) {
+      holdNow();
+    }
+  }
+
+  private void holdNow() {
+    HELD.setRelease(this, cache.isExclusive() ? leasedTag : SHARED);
   }
 
   /** Records the samples since the last call; for one thread at a time, which may be any. */
@@ -133,289 +406,46 @@ public final class Magazine extends BlockCache {
   }
 
   @Override
-  public long take() {
-    long word = this.word;
-    int top = count(word) - 1;
-    if (top < 0) {
-      return BlockHandle.NONE;
-    }
-    long handle = stack[top];
-    int block = BlockHandle.block(handle);
-    long leased = leasedNow | BlockHandle.generation(handle);
-    try {
-      view.set(WORD, (long) block << SHIFT, leased);
-    } catch (IllegalStateException e) {
-      if (!cache.isInterrupted(e) || states.get(block) != leased) {
-        return BlockHandle.NONE;
-      }
-    }
-    this.word = word + TAKE;
-    return handle;
-  }
-
-  /**
-   * Releases a block that this thread leased, if it may do so by itself and there is room.
-   *
-   * @return false when not; nothing has happened then
-   */
-  public boolean give(long handle) {
-    return give(handle, limit);
-  }
-
-  private boolean give(long handle, int limit) {
-    int block = BlockHandle.block(handle);
-    long held = this.held | BlockHandle.generation(handle);
-    long word = this.word;
-    int count = count(word);
-    boolean storing = false;
-    try {
-      MemorySegment view = this.view;
-      if (view.get(WORD, (long) block << SHIFT) != held || count >= limit) {
-        return false;
-      }
-      stack[count] = BlockHandle.next(handle);
-      storing = true;
-      view.set(WORD, (long) block << SHIFT, BlockState.released(held));
-    } catch (IllegalStateException e) {
-      if (!cache.isInterrupted(e) || !storing || !wasFound(block)) {
-        return false;
-      }
-    } catch (IndexOutOfBoundsException e) {
-      // No block has such a number; the slow path says so.
-      return false;
-    }
-    this.word = word + KEEP;
-    return true;
-  }
-
-  /** As {@link #give(long)}, also when the cache is full; the caller drains it. */
-  boolean giveBeyondLimit(long handle) {
-    return give(handle, stack.length);
-  }
-
-  /** Returns true when the owner leased a block in that state and may release it by itself. */
-  boolean isHolderOf(long state) {
-    int holder = BlockState.holder(state);
-    return Holders.isOdd(holder) && holder == cache.identity();
-  }
-
-  /** Makes room when over the limit. */
-  void relieve() {
-    if (count(word) > limit) {
-      pool.relieve(this);
-    }
-  }
-
-  @Override
-  boolean keep(int block) {
-    long word = this.word;
-    int count = count(word);
-    if (count >= limit) {
-      return false;
-    }
-    boolean storing = false;
-    try {
-      MemorySegment view = this.view;
-      long state = view.get(WORD, (long) block << SHIFT);
-      stack[count] = nextHandle(block, state);
-      storing = true;
-      view.set(WORD, (long) block << SHIFT, BlockState.withHolder(state, cache.identity()));
-    } catch (IllegalStateException e) {
-      if (!cache.isInterrupted(e) || !storing || !wasFound(block)) {
-        return false;
-      }
-    }
-    this.word = word + KEEP;
-    return true;
-  }
-
-  /**
-   * Returns true when the store of an interrupted operation took effect. Meaningful only if the
-   * view was in force when the operation began: what was found belongs to the revocation that came
-   * since.
-   */
-  private boolean wasFound(int block) {
-    int[] blocks = found;
-    return blocks != null && indexOf(blocks, blocks.length, block) >= 0;
-  }
-
-  private static int indexOf(int[] blocks, int count, int block) {
-    for (int i = 0; i < count; i++) {
-      if (blocks[i] == block) {
-        return i;
-      }
-    }
-    return -1;
-  }
-
-  @Override
-  boolean reopen() {
-    return cache.reopen();
-  }
-
-  @Override
-  int fill(int chain, int blocks) {
-    synchronized (cache) {
-      return cache.open() ? fillLocked(chain, blocks) : chain;
-    }
-  }
-
-  private int fillLocked(int chain, int blocks) {
-    limit = pool.cacheLimit();
-    long word = this.word;
-    int count = count(word);
-    int full = Math.min(limit, count + blocks);
-    int filled = -count;
-    int block = chain;
-    while (count < full && block != NONE) {
-      long state = states.get(block);
-      states.set(block, BlockState.withHolder(state, cache.identity()));
-      stack[count++] = nextHandle(block, state);
-      block = pool.links().next(block);
-    }
-    filled += count;
-    countFilled(filled);
-    setWord(word + filled);
-    return block;
-  }
-
-  private static long nextHandle(int block, long freeState) {
-    return BlockHandle.of(block, BlockState.leased(freeState));
-  }
-
-  @Override
-  int drain(int kept) {
-    synchronized (cache) {
-      return cache.open() ? drainLocked(kept) : NONE;
-    }
-  }
-
-  private int drainLocked(int kept) {
-    long word = this.word;
-    int count = count(word);
-    int drained = Math.max(0, count - kept);
-    int batch = NONE;
-    for (int i = 0; i < drained; i++) {
-      batch = chained(BlockHandle.block(stack[i]), batch);
-    }
-    countBatch(batch, drained);
-    System.arraycopy(stack, drained, stack, 0, count - drained);
-    countFilled(-drained);
-    setWord(word - drained);
-    return batch;
-  }
-
-  private int[] blocks(int count) {
-    int[] blocks = new int[count];
-    for (int i = 0; i < count; i++) {
-      blocks[i] = BlockHandle.block(stack[i]);
-    }
-    return blocks;
-  }
-
-  /** Puts a block before a batch, nobody's in particular then; returns the new batch. */
-  private int chained(int block, int batch) {
-    states.set(block, BlockState.withHolder(states.get(block), Holders.NOBODY));
-    pool.links().setNext(block, batch);
-    return block;
-  }
-
-  private void countBatch(int batch, int count) {
-    if (batch != NONE) {
-      pool.links().setCount(batch, count);
-    }
-  }
-
-  @Override
-  int takeAll() {
-    synchronized (cache) {
-      if (count() == 0) {
-        return NONE;
-      }
-      cache.revoke();
-      return takeFound();
-    }
-  }
-
-  private int takeFound() {
-    int[] blocks = found;
-    if (blocks == null || emptied) {
-      return NONE;
-    }
-    emptied = true;
-    countFilled(-blocks.length);
-    int batch = NONE;
-    for (int block : blocks) {
-      batch = chained(block, batch);
-    }
-    countBatch(batch, blocks.length);
-    return batch;
-  }
-
-  /**
-   * Finds out what the owner held when it was stopped: between the store that counts and that of
-   * the word, the word is one too high or too low.
-   */
-  void collect() {
-    int count = count((long) STATE_WORD.getOpaque(this));
-    int[] blocks = new int[Math.min(count + 1, stack.length)];
-    int kept = 0;
-    for (int i = 0; i < blocks.length; i++) {
-      int block = BlockHandle.block(stack[i]);
-      // The place above the top may hold what was kept last, or a rest of earlier days.
-      if (isKept(block) && (i < count || indexOf(blocks, kept, block) < 0)) {
-        blocks[kept++] = block;
-      }
-    }
-    emptied = false;
-    found = kept == 0 ? EMPTY : Arrays.copyOf(blocks, kept);
-  }
-
-  private boolean isKept(int block) {
-    long state = states.get(block);
-    return !BlockState.isLeased(state)
-        && BlockState.holder(state) == cache.identity()
-        && BlockState.sizeClass(state) == sizeClass();
-  }
-
-  /** Gives the owner what is left, through a view in force again. */
-  void restore(MemorySegment view) {
-    int[] blocks = found;
-    int count = 0;
-    if (blocks != null && !emptied) {
-      count = blocks.length;
-      for (int i = 0; i < count; i++) {
-        stack[i] = nextHandle(blocks[i], states.get(blocks[i]));
-      }
-    }
-    found = null;
-    setWord((word & ~(long) MOST_BLOCKS) | count);
-    this.view = view;
-    limit = pool.cacheLimit();
-  }
-
-  /** Writes a new identity into the states of all blocks kept, and what to release plainly. */
-  void changeHolder(int identity) {
-    int[] revoked = found;
-    int[] blocks = revoked == null ? blocks(count(word)) : emptied ? EMPTY : revoked;
-    for (int block : blocks) {
-      states.set(block, BlockState.withHolder(states.get(block), identity));
-    }
-    leasedNow = BlockState.of(identity, sizeClass());
-    held = Holders.isOdd(identity) ? leasedNow : SHARED;
-  }
-
-  @Override
   long word() {
-    int[] blocks = found;
-    long word = (long) STATE_WORD.getOpaque(this);
-    if (blocks == null) {
-      return word;
-    }
-    return (word & ~(long) MOST_BLOCKS) | (emptied ? 0 : blocks.length);
+    long word = (long) WORD.getOpaque(this) & ~BUSY;
+    return emptied ? word & ~(long) MOST_BLOCKS : word;
   }
 
+  @Override
+  long takes() {
+    synchronized (cache) {
+      return takesBefore + super.takes();
+    }
+  }
+
+  @Override
+  long releases() {
+    synchronized (cache) {
+      return takesBefore + super.releases();
+    }
+  }
+
+  /** Has the word count takes that there were not, for tests. */
+  void addTakes(long takes) {
+    setWord(word + (takes << TAKES_SHIFT));
+  }
+
+  /** Leaves an announcement behind, for tests. */
+  void announce() {
+    WORD.setRelease(this, word | BUSY);
+  }
+
+  /** Sets the word without an announcement, also one that was left behind. */
   private void setWord(long word) {
-    STATE_WORD.setOpaque(this, word);
+    WORD.setRelease(this, word & ~BUSY);
+  }
+
+  /**
+   * Returns the blocks as the owner's operations count them: more than there can be if an operation
+   * that a StackOverflowError has ended left its announcement. The next one goes the slow way then,
+   * and takes it back.
+   */
+  private static int ownCount(long word) {
+    return (int) word & (int) (BUSY | MOST_BLOCKS);
   }
 }

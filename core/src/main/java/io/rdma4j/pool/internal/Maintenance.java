@@ -50,7 +50,7 @@ final class Maintenance implements AutoCloseable {
     this.reaper = new Reaper(config, classes, caches, slabs, large);
     this.large = large;
     this.hitRates = new HitRates(config, classes, caches, search);
-    this.thermometer = new Thermometer(slabs);
+    this.thermometer = new Thermometer(slabs, caches);
     this.periodNs =
         Math.clamp(
             Math.min(config.cleanupIntervalNs() / 4, config.hitRateWindowNs()),

@@ -51,10 +51,11 @@ final class Reaper {
    */
   void run(long nowNs) {
     takeBackIdle(nowNs);
+    LiveBlocks live = LiveBlocks.now(caches, slabs);
     for (Slab slab : slabs.table().all()) {
-      slab.heat().look(slab, slabs.states(), nowNs);
+      slab.heat().look(slab, slabs.states(), live.of(slab), nowNs);
     }
-    slabs.countAdoptions();
+    slabs.countAdoptions(live);
     for (SizeClassPool pool : classes) {
       sort(pool, suspendable(pool, nowNs), nowNs);
     }

@@ -16,6 +16,7 @@ final class SizeClassPool {
   static final int NONE = BlockLinks.NONE;
 
   private final int sizeClass;
+  private final int leastBytes;
   private final int blockBytes;
   private final boolean reserve;
   private final int maxCached;
@@ -48,6 +49,7 @@ final class SizeClassPool {
 
   SizeClassPool(
       int sizeClass,
+      int leastBytes,
       int blockBytes,
       boolean reserve,
       int maxCached,
@@ -55,6 +57,7 @@ final class SizeClassPool {
       NumaPolicy numa,
       Workers workers) {
     this.sizeClass = sizeClass;
+    this.leastBytes = leastBytes;
     this.blockBytes = blockBytes;
     this.reserve = reserve;
     this.maxCached = maxCached;
@@ -71,6 +74,11 @@ final class SizeClassPool {
 
   int sizeClass() {
     return sizeClass;
+  }
+
+  /** Returns the least length that is served from this class and not from a smaller one. */
+  int leastBytes() {
+    return leastBytes;
   }
 
   int blockBytes() {
@@ -128,18 +136,11 @@ final class SizeClassPool {
         cacheLimit = maxCached;
       }
       slowAllocations.increment();
-      return lease(batch);
+      return states.lease(batch, sizeClass);
     } finally {
       cache.letGo();
       transfers.end();
     }
-  }
-
-  /** Leases a free block that belongs to the calling thread, to be released by anybody. */
-  private long lease(int block) {
-    long leased = BlockState.leased(states.get(block));
-    states.set(block, leased);
-    return BlockHandle.of(block, leased);
   }
 
   private int pop(int node) {
@@ -203,18 +204,6 @@ final class SizeClassPool {
   /** Sets whether some slabs' blocks are to be handed out after those of others. */
   void sorting(boolean wanted) {
     sorting = wanted;
-  }
-
-  /** Makes room in a cache that is over its limit, by a batch. */
-  void relieve(BlockCache cache) {
-    transfers.begin();
-    cache.hold();
-    try {
-      pushIfAny(cache.drain(cacheLimit / 2));
-    } finally {
-      cache.letGo();
-      transfers.end();
-    }
   }
 
   /** Gives a free block of the calling thread back through a cache that does not take it. */
@@ -287,7 +276,7 @@ final class SizeClassPool {
     registeredBlocks.getAndAdd(slab.blocks());
     slowAllocations.increment();
     fallbacks.increment();
-    return lease(slab.firstBlock());
+    return states.lease(slab.firstBlock(), sizeClass);
   }
 
   private void pushBlocks(Slab slab) {

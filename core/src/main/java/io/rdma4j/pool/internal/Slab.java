@@ -181,11 +181,15 @@ public final class Slab implements RegisteredRange {
     memory.mapping().close();
   }
 
-  /** Returns the number of blocks on lease, exact when no thread leases or releases meanwhile. */
+  /**
+   * Returns the number of blocks that are on lease by their states: more than really are while
+   * threads keep some for themselves, see {@link LiveBlocks}.
+   */
   int leasedBlocks(BlockStates states) {
     int leased = 0;
     for (int i = 0; i < segments.length; i++) {
-      leased += BlockState.isLeased(states.getAcquire(firstBlock + i)) ? 1 : 0;
+      int block = firstBlock + i;
+      leased += BlockState.isLeased(states.getAcquire(block), block) ? 1 : 0;
     }
     return leased;
   }

@@ -16,6 +16,9 @@ final class SlabTable {
   /** Numbers beyond those of whole slabs, for fallback slabs of one block. */
   static final int SPARE_SLABS = 1024;
 
+  /** No block has the number 0, and so no handle is 0, whatever its generation. */
+  private static final int FIRST_SLAB = 1;
+
   private static final VarHandle VERSION;
 
   static {
@@ -56,7 +59,8 @@ final class SlabTable {
    */
   SlabTable(long wholeSlabs, int blocksPerSlab) {
     this.indexBits = Integer.SIZE - Integer.numberOfLeadingZeros(blocksPerSlab - 1);
-    this.mostSlabs = (int) Math.min(wholeSlabs + SPARE_SLABS, Integer.MAX_VALUE >>> indexBits);
+    long most = FIRST_SLAB + wholeSlabs + SPARE_SLABS;
+    this.mostSlabs = (int) Math.min(most, Integer.MAX_VALUE >>> indexBits);
   }
 
   int indexBits() {
@@ -79,7 +83,7 @@ final class SlabTable {
       throw new IllegalStateException("the pool was closed while it grew");
     }
     @Nullable Slab[] now = version.slabs;
-    int number = 0;
+    int number = FIRST_SLAB;
     while (number < now.length && now[number] != null) {
       number++;
     }
@@ -121,9 +125,18 @@ final class SlabTable {
     return Arrays.stream(latest().slabs).filter(Objects::nonNull).toArray(Slab[]::new);
   }
 
+  /** Returns one more than the highest number of a slab so far. */
+  int size() {
+    return latest().slabs.length;
+  }
+
+  int numberOf(int block) {
+    return block >>> indexBits;
+  }
+
   /** Returns the slab of a block that exists. */
   Slab slabOf(int block) {
-    return Objects.requireNonNull(version.slabs[block >>> indexBits]);
+    return Objects.requireNonNull(version.slabs[numberOf(block)]);
   }
 
   int indexOf(int block) {
@@ -137,7 +150,7 @@ final class SlabTable {
   /** Returns the slab of a number that may be anything, null when there is no such block. */
   @Nullable Slab find(int block) {
     @Nullable Slab[] now = version.slabs;
-    int number = block >>> indexBits;
+    int number = numberOf(block);
     Slab slab = number < now.length ? now[number] : null;
     return slab != null && indexOf(block) < slab.blocks() ? slab : null;
   }

@@ -227,7 +227,7 @@ final class Slabs {
       // Goes on counting where the block's number has been used before.
       long before = states.get(block);
       int generation = before == 0 ? firstGeneration : BlockState.generation(before);
-      states.set(block, BlockState.of(Holders.NOBODY, pool.sizeClass(), generation));
+      states.set(block, BlockHandle.of(block, generation));
       generations += generation;
     }
     Heat heat = new Heat(generations, clock.nanoTime());
@@ -426,9 +426,9 @@ final class Slabs {
   }
 
   /** Counts the fallback slabs whose first user is done, so that they serve everybody now. */
-  void countAdoptions() {
+  void countAdoptions(LiveBlocks live) {
     for (Slab slab : table.all()) {
-      if (slab.isFallback() && slab.leasedBlocks(states) == 0 && slab.adopt()) {
+      if (slab.isFallback() && live.of(slab) == 0 && slab.adopt()) {
         adoptions.increment();
       }
     }

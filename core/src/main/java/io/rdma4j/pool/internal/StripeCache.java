@@ -62,10 +62,9 @@ final class StripeCache extends BlockCache {
       return BlockHandle.NONE;
     }
     int block = stack[count - 1];
-    long leased = BlockState.leased(states.get(block));
-    states.set(block, leased);
+    long handle = states.lease(block, sizeClass());
     setWord(word + TAKE);
-    return BlockHandle.of(block, leased);
+    return handle;
   }
 
   @Override

@@ -16,9 +16,11 @@ final class Thermometer {
           .thenComparing(Row::id);
 
   private final Slabs slabs;
+  private final CacheRegistry caches;
 
-  Thermometer(Slabs slabs) {
+  Thermometer(Slabs slabs, CacheRegistry caches) {
     this.slabs = slabs;
+    this.caches = caches;
   }
 
   /**
@@ -29,9 +31,10 @@ final class Thermometer {
    */
   HeatTable read(long nowNs, long nowEpochMillis) {
     List<Row> rows = new ArrayList<>();
+    LiveBlocks live = LiveBlocks.now(caches, slabs);
     for (Slab slab : slabs.table().all()) {
       if (slab.state() != Slab.State.GONE && !slab.isForgotten()) {
-        slab.heat().look(slab, slabs.states(), nowNs);
+        slab.heat().look(slab, slabs.states(), live.of(slab), nowNs);
         HeatTable.State state =
             slab.state() == Slab.State.PENDING ? HeatTable.State.PENDING : HeatTable.State.ACTIVE;
         rows.add(row(slab, state, nowNs, nowEpochMillis));

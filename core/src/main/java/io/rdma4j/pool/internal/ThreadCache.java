@@ -1,16 +1,14 @@
 package io.rdma4j.pool.internal;
 
-import io.rdma4j.os.RevocableView;
-import java.lang.foreign.MemorySegment;
+import io.rdma4j.os.ProcessBarrier;
 import java.lang.ref.WeakReference;
 
 /**
  * The free blocks of one platform thread: a {@link Magazine} for each class.
  *
- * <p>The owner writes block states through one view that can be revoked. Another thread revokes it
- * to take blocks away, or to release a block that this cache leased: once revoked, the owner is
- * stopped at a point of its program, and goes through the slow path next, which opens the cache
- * again.
+ * <p>The owner works without any atomic operation. Another thread that wants to take blocks away,
+ * or to release a block that this cache leased, stops it between two operations ({@link #revoke}):
+ * the owner goes through the slow path next, which opens the cache again.
  *
  * <pre>
  *               foreign release                        owner's next slow path
@@ -31,13 +29,10 @@ final class ThreadCache {
   private final WeakReference<Thread> owner;
   private final Holders holders;
   private final int slot;
-  private final RevocableView view;
   private final Magazine[] magazines;
   private int identity;
-  private boolean shut;
-
-  /** Whether the revocation set the owner's interrupt flag, as far as can be told. */
-  private boolean wokenByRevocation;
+  private boolean revoked = true;
+  private volatile boolean shut;
 
   /** The owner's releases, by compare-and-set, that are left until the cache is exclusive again. */
   private int releasesLeft = FIRST_RUN;
@@ -52,15 +47,12 @@ final class ThreadCache {
    *
    * @throws IllegalStateException when all identities are taken
    */
-  ThreadCache(
-      Thread owner, Holders holders, BlockStates states, SizeClassPool[] pools, int capacity) {
+  ThreadCache(Thread owner, Holders holders, BlockStates states, SizeClassPool[] pools) {
     this.owner = new WeakReference<>(owner);
     this.holders = holders;
-    this.view = new RevocableView(states.table());
     this.magazines = new Magazine[pools.length];
     for (int c = 0; c < pools.length; c++) {
-      magazines[c] = new Magazine(this, owner.threadId(), pools[c], states, capacity);
-      magazines[c].restore(view.segment());
+      magazines[c] = new Magazine(this, owner.threadId(), pools[c], states);
     }
     this.slot = holders.acquire(this);
     become(holders.makeExclusive(slot));
@@ -82,47 +74,45 @@ final class ThreadCache {
   }
 
   private void become(int newIdentity) {
+    identity = newIdentity;
     for (Magazine magazine : magazines) {
       magazine.changeHolder(newIdentity);
     }
-    identity = newIdentity;
   }
 
-  /**
-   * Returns true when an owner's operation failed because the view was revoked, after the revoking
-   * thread has finished. Called by the owner.
-   */
-  synchronized boolean isInterrupted(IllegalStateException e) {
-    if (!view.isRevoked()) {
-      throw e;
-    }
-    if (wokenByRevocation) {
-      wokenByRevocation = false;
-      // The flag is of the JVM's making, and whoever looks at it next would take it for a request.
-      Thread.interrupted();
-    }
-    return true;
+  /** Returns true while the owner alone releases what the cache leases now. */
+  boolean isExclusive() {
+    return Holders.isOdd(identity);
   }
 
-  /** Stops the owner, if it has access, and finds out what it holds. */
+  /** As {@link #isExclusive}, of leases that carry that identity; a glance. */
+  boolean isExclusiveAs(int holder) {
+    return Holders.isOdd(holder) && holder == identity;
+  }
+
+  /** Returns true when the owner has been stopped; under the monitor. */
+  boolean isRevoked() {
+    return revoked;
+  }
+
+  /** Stops the owner between two operations; under the monitor until it opens the cache again. */
   synchronized void revoke() {
-    if (view.isRevoked()) {
+    if (revoked) {
       return;
     }
-    // To stop a thread inside an access, HotSpot sends it an asynchronous exception, and sets its
-    // interrupt flag to wake it up (JavaThread::install_async_exception in javaThread.cpp).
-    Thread thread = owner.get();
-    boolean interruptedBefore = thread != null && thread.isInterrupted();
-    view.revoke();
-    wokenByRevocation = thread != null && !interruptedBefore && thread.isInterrupted();
     for (Magazine magazine : magazines) {
-      magazine.collect();
+      magazine.stop();
     }
+    ProcessBarrier.run();
+    for (Magazine magazine : magazines) {
+      magazine.awaitStop();
+    }
+    revoked = true;
   }
 
   /** Ends exclusive use: from here on everybody releases what this cache has leased or leases. */
   synchronized void share() {
-    if (Holders.isOdd(identity)) {
+    if (isExclusive()) {
       revoke();
       become(holders.share(slot));
       boolean worthIt = takes() - takesBefore > (long) GOOD_RUNS * run;
@@ -145,7 +135,7 @@ final class ThreadCache {
 
   /** Has the owner release with plain stores again what it leases from here on. */
   synchronized void makeExclusive() {
-    if (open() && !Holders.isOdd(identity)) {
+    if (open() && !isExclusive()) {
       become(holders.makeExclusive(slot));
       takesBefore = takes();
     }
@@ -161,16 +151,15 @@ final class ThreadCache {
 
   /** Lets the owner use the cache again if it had been revoked; false when that was not so. */
   synchronized boolean reopen() {
-    return view.isRevoked() && open();
+    return revoked && open();
   }
 
   /** Returns false when the cache is out of use; else the owner may use it again. */
   synchronized boolean open() {
-    if (!shut && view.isRevoked()) {
-      MemorySegment segment = view.renew();
-      wokenByRevocation = false;
+    if (!shut && revoked) {
+      revoked = false;
       for (Magazine magazine : magazines) {
-        magazine.restore(segment);
+        magazine.restart();
       }
     }
     return !shut;
@@ -181,6 +170,14 @@ final class ThreadCache {
     share();
     revoke();
     shut = true;
+    for (Magazine magazine : magazines) {
+      magazine.markFree();
+    }
+  }
+
+  /** Returns true once the cache is out of use; a glance. */
+  boolean isShut() {
+    return shut;
   }
 
   /** Gives the identity of an ended thread's cache back; its blocks have been taken. */

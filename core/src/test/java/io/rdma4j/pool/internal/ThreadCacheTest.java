@@ -8,6 +8,7 @@ import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.os.SystemRoot;
 import io.rdma4j.pool.HugePages;
 import io.rdma4j.pool.PoolConfig;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -22,6 +23,10 @@ import org.junit.jupiter.api.Timeout;
 class ThreadCacheTest {
   private static final int BLOCKS = 8;
   private static final int REVOCATIONS = 1_500;
+
+  /** On a busy machine there are fewer. */
+  private static final long LONGEST_NS = 30_000_000_000L;
+
   private static final int RACES = 3_000;
 
   private final PoolConfig config =
@@ -43,7 +48,7 @@ class ThreadCacheTest {
   private final Workers workers = new Workers("test", 1);
   private final Holders holders = new Holders();
   private final SizeClassPool pool =
-      new SizeClassPool(0, 4096, false, BLOCKS, slabs, NumaPolicy.unknown(), workers);
+      new SizeClassPool(0, 0, 4096, false, BLOCKS, slabs, NumaPolicy.unknown(), workers);
 
   @AfterEach
   void close() {
@@ -53,7 +58,7 @@ class ThreadCacheTest {
 
   private ThreadCache newCache() {
     return new ThreadCache(
-        Thread.currentThread(), holders, slabs.states(), new SizeClassPool[] {pool}, BLOCKS);
+        Thread.currentThread(), holders, slabs.states(), new SizeClassPool[] {pool});
   }
 
   /**
@@ -69,7 +74,10 @@ class ThreadCacheTest {
       Future<Long> owner = threads.submit(() -> takeAndGive(magazine, stop));
       try {
         int revocations = 0;
-        while (revocations < REVOCATIONS && !owner.isDone()) {
+        long startNs = System.nanoTime();
+        while (revocations < REVOCATIONS
+            && System.nanoTime() - startNs < LONGEST_NS
+            && !owner.isDone()) {
           revocations += pool.takeBack(magazine) ? 1 : 0;
         }
       } finally {
@@ -120,13 +128,13 @@ class ThreadCacheTest {
     int block = BlockHandle.block(handle);
     while (true) {
       long state = slabs.states().get(block);
-      if (!BlockStates.isLeaseOf(state, handle)) {
+      if (!BlockState.isLeaseOf(state, handle)) {
         return false;
       }
-      ThreadCache exclusive = holders.exclusive(BlockState.holder(state));
+      ThreadCache exclusive = holders.exclusive(BlockState.holder(state, block));
       if (exclusive != null) {
         exclusive.share();
-      } else if (slabs.states().compareAndSet(block, state, BlockState.givenBack(state))) {
+      } else if (slabs.states().compareAndSet(block, state, BlockHandle.next(handle))) {
         return true;
       }
     }
@@ -177,20 +185,78 @@ class ThreadCacheTest {
     assertAllFree();
   }
 
-  /** After 2^30 leases the state of a free block of class 0 that nobody keeps is 0 again. */
+  /** After 2^31 leases of a block its generations begin again, and handles stay positive. */
   @Test
-  void anInterruptedTakeTellsAStateOfZeroFromALease() {
+  void generationsWrap() {
     assertTrue(slabs.grow(pool, NumaPolicy.UNKNOWN));
+    int first = pool.freeLists()[0].pop();
+    int blocks = slabs.links().count(first);
+    slabs.states().set(first, BlockHandle.of(first, BlockState.GENERATION_MASK));
     Magazine magazine = newCache().magazine(0);
-    int chain = pool.freeLists()[0].pop();
-    for (int block = chain; block != BlockLinks.NONE; block = slabs.links().next(block)) {
-      slabs.states().set(block, 0);
+    assertEquals(BlockLinks.NONE, magazine.fill(first, blocks));
+    long[] others = new long[blocks - 1];
+    Arrays.setAll(others, i -> magazine.take());
+    long last = magazine.take();
+    assertEquals(BlockHandle.of(first, BlockState.GENERATION_MASK), last);
+    assertTrue(magazine.give(last));
+    assertFalse(magazine.give(last), "released twice");
+    assertEquals(BlockHandle.of(first, 0), magazine.take());
+    assertFalse(magazine.give(last), "an old handle");
+    assertTrue(magazine.give(BlockHandle.of(first, 0)));
+    for (long handle : others) {
+      assertTrue(magazine.give(handle));
     }
-    int left = magazine.fill(chain, BLOCKS);
-    assertEquals(BlockLinks.NONE, left);
     assertTrue(pool.takeBack(magazine));
-    assertEquals(BlockHandle.NONE, magazine.take());
     assertAllFree();
+  }
+
+  /** More takes than the word has room for are moved on, and every one is counted. */
+  @Test
+  void takesAreCountedBeyondTheWord() {
+    assertTrue(slabs.grow(pool, NumaPolicy.UNKNOWN));
+    Magazine magazine = newFilledMagazine();
+    long before = magazine.takes();
+    long added = Magazine.MOST_TAKES - 3;
+    magazine.addTakes(added);
+    long releases = magazine.releases();
+    for (int i = 0; i < 6; i++) {
+      long handle = magazine.take();
+      assertTrue(handle != BlockHandle.NONE, "take " + i);
+      assertEquals(before + added + i + 1, magazine.takes());
+      assertTrue(magazine.give(handle));
+      assertEquals(releases + i + 1, magazine.releases());
+    }
+    assertTrue(pool.takeBack(magazine));
+    assertAllFree();
+  }
+
+  /**
+   * An operation that a StackOverflowError has ended leaves its announcement behind; the owner's
+   * next one takes it back, and whoever waits for the owner goes on.
+   */
+  @Test
+  void anAnnouncementLeftBehindIsTakenBack() throws Exception {
+    assertTrue(slabs.grow(pool, NumaPolicy.UNKNOWN));
+    Magazine magazine = newFilledMagazine();
+    magazine.announce();
+    try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
+      Future<Boolean> thief = threads.submit(() -> pool.takeBack(magazine));
+      while (!thief.isDone()) {
+        long handle = magazine.take();
+        if (handle != BlockHandle.NONE) {
+          assertTrue(releaseAsOwner(magazine, handle, 0));
+        }
+      }
+      assertTrue(thief.get());
+    }
+    pool.takeBack(magazine);
+    assertAllFree();
+  }
+
+  private Magazine newFilledMagazine() {
+    Magazine magazine = newCache().magazine(0);
+    assertTrue(releaseAsOwner(magazine, take(magazine), 0));
+    return magazine;
   }
 
   private boolean releaseAsOwner(Magazine magazine, long handle, int delay) {
@@ -225,17 +291,19 @@ class ThreadCacheTest {
 
   private void assertAllFree() {
     assertEquals(BLOCKS, pool.freeBlocks());
+    int firstBlock = slabs.table().all()[0].firstBlock();
     boolean[] seen = new boolean[BLOCKS];
+    long[] handles = new long[BLOCKS];
     int count = 0;
     for (long handle = next(); handle != BlockHandle.NONE; handle = next()) {
-      int block = BlockHandle.block(handle);
-      assertTrue(!seen[block], "block " + block + " came out twice");
-      seen[block] = true;
-      count++;
+      int index = BlockHandle.block(handle) - firstBlock;
+      assertTrue(!seen[index], "block " + index + " came out twice");
+      seen[index] = true;
+      handles[count++] = handle;
     }
     assertEquals(BLOCKS, count);
-    for (int block = 0; block < BLOCKS; block++) {
-      assertTrue(release(BlockHandle.of(block, slabs.states().get(block))));
+    for (long handle : handles) {
+      assertTrue(release(handle));
     }
   }
 

@@ -20,6 +20,9 @@ final class Blocks {
 
   private static final int BLOCK_BYTES = 4096;
 
+  /** A number that slabs may have. */
+  private static final int SLAB = 1;
+
   static final Slabs SLABS = slabs();
   static final Workers WORKERS = new Workers("stress", 2);
   private static final AtomicInteger NEXT = new AtomicInteger();
@@ -48,22 +51,23 @@ final class Blocks {
             SystemRoot.host(),
             NumaPolicy.unknown(),
             NanoClock.SYSTEM);
-    slabs.links().addSlab(0, RANGE);
+    slabs.links().addSlab(SLAB, RANGE);
     return slabs;
   }
 
   /** Returns a sample's blocks, all free and nobody's. */
   static Blocks next() {
-    Blocks blocks = new Blocks((NEXT.getAndIncrement() & RANGE / PER_SAMPLE - 1) * PER_SAMPLE);
+    int place = (NEXT.getAndIncrement() & RANGE / PER_SAMPLE - 1) * PER_SAMPLE;
+    Blocks blocks = new Blocks(SLABS.table().firstBlockOf(SLAB) + place);
     for (int i = 0; i < PER_SAMPLE; i++) {
-      SLABS.states().set(blocks.number(i), BlockState.of(Holders.NOBODY, 0, 0));
+      SLABS.states().set(blocks.number(i), BlockHandle.of(blocks.number(i), 0));
     }
     return blocks;
   }
 
   static SizeClassPool newPool() {
     return new SizeClassPool(
-        0, BLOCK_BYTES, false, PER_SAMPLE, SLABS, NumaPolicy.unknown(), WORKERS);
+        0, 0, BLOCK_BYTES, false, PER_SAMPLE, SLABS, NumaPolicy.unknown(), WORKERS);
   }
 
   /** Returns the number of the sample's block at that place. */

@@ -48,8 +48,7 @@ public final class MagazineStress {
               Thread.currentThread(),
               new Holders(),
               Blocks.SLABS.states(),
-              new SizeClassPool[] {pool},
-              BLOCKS);
+              new SizeClassPool[] {pool});
       magazine = cache.magazine(0);
       magazine.fill(blocks.batch(0, BLOCKS), BLOCKS);
     }

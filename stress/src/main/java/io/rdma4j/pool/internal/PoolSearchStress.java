@@ -38,7 +38,7 @@ public final class PoolSearchStress {
       Magazine magazine = StressPools.own(POOL);
       long handle = POOL.take(0, magazine);
       if (handle != BlockHandle.NONE) {
-        POOL.release(handle, magazine);
+        POOL.release(handle);
         result.r1 = 1;
       }
     }

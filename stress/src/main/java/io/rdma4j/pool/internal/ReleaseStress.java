@@ -15,7 +15,7 @@ public final class ReleaseStress {
   /** Returns 1 when the release was the one that counts. */
   private static int release(BlockPool pool, long handle) {
     try {
-      pool.release(handle, pool.own(null, 0));
+      pool.release(handle);
       return 1;
     } catch (IllegalStateException refused) {
       return 0;
@@ -128,17 +128,13 @@ public final class ReleaseStress {
   public static class WithoutRevocation {
     private final BlockStates states = Blocks.SLABS.states();
     private final int block = Blocks.next().number(0);
-    private final long held;
-
-    public WithoutRevocation() {
-      held = BlockState.leased(states.get(block));
-      states.set(block, held);
-    }
+    private final long handle = states.lease(block, 0);
+    private final long held = states.get(block);
 
     @Actor
     public void owner(II_Result result) {
       if (states.get(block) == held) {
-        states.set(block, BlockState.released(held));
+        states.set(block, BlockHandle.next(handle));
         result.r1 = 1;
       }
     }
@@ -146,7 +142,7 @@ public final class ReleaseStress {
     @Actor
     public void stranger(II_Result result) {
       long state = states.get(block);
-      if (state == held && states.compareAndSet(block, state, BlockState.givenBack(state))) {
+      if (state == held && states.compareAndSet(block, state, BlockHandle.next(handle))) {
         result.r2 = 1;
       }
     }
@@ -164,19 +160,15 @@ public final class ReleaseStress {
   public static class WithoutCompareAndSet {
     private final BlockStates states = Blocks.SLABS.states();
     private final int block = Blocks.next().number(0);
-    private final long held;
-
-    public WithoutCompareAndSet() {
-      held = BlockState.leased(states.get(block));
-      states.set(block, held);
-    }
+    private final long handle = states.lease(block, 0);
+    private final long held = states.get(block);
 
     private int release() {
       long state = states.get(block);
       if (state != held) {
         return 0;
       }
-      states.set(block, BlockState.givenBack(state));
+      states.set(block, BlockHandle.next(handle));
       return 1;
     }
 
