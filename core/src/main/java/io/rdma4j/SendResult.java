@@ -17,6 +17,12 @@ public final class SendResult {
   /** This side has closed the connection. */
   public static final int CLOSED = -3;
 
+  /** As many requests as the connection's request window allows wait for their reply already. */
+  public static final int WINDOW_FULL = -4;
+
+  /** The peer has given up the request that this belongs to; nobody waits for it any more. */
+  public static final int CANCELLED = -5;
+
   private SendResult() {}
 
   /** Returns the name of a result for messages and logs. */
@@ -28,6 +34,8 @@ public final class SendResult {
       case BACK_PRESSURED -> "BACK_PRESSURED";
       case NOT_CONNECTED -> "NOT_CONNECTED";
       case CLOSED -> "CLOSED";
+      case WINDOW_FULL -> "WINDOW_FULL";
+      case CANCELLED -> "CANCELLED";
       default -> "unknown(" + result + ")";
     };
   }

@@ -4,6 +4,10 @@ import io.rdma4j.Rdma4jException;
 import io.rdma4j.bench.natives.Linux.LinuxException;
 import io.rdma4j.bench.pool.PoolCommand;
 import io.rdma4j.bench.register.RegisterCommand;
+import io.rdma4j.bench.transport.BatchCommand;
+import io.rdma4j.bench.transport.CpuCommand;
+import io.rdma4j.bench.transport.LatencyCommand;
+import io.rdma4j.bench.transport.ThroughputCommand;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
@@ -24,7 +28,14 @@ import picocli.CommandLine.ScopeType;
     mixinStandardHelpOptions = true,
     exitCodeOnInvalidInput = Main.EXIT_USAGE,
     exitCodeOnExecutionException = Main.EXIT_FAILURE,
-    subcommands = {PoolCommand.class, RegisterCommand.class})
+    subcommands = {
+      PoolCommand.class,
+      RegisterCommand.class,
+      LatencyCommand.class,
+      ThroughputCommand.class,
+      CpuCommand.class,
+      BatchCommand.class
+    })
 public final class Main {
   static final int EXIT_USAGE = 64;
   static final int EXIT_FAILURE = 70;

@@ -1,60 +1,103 @@
 package io.rdma4j.concurrent;
 
-import java.util.concurrent.locks.LockSupport;
-
 /**
- * What an agent does between two duty cycles.
+ * What an agent does between two duty cycles: go on at once, or sleep until there is an event.
  *
- * <p>One instance per agent; single thread only.
+ * <p>One instance per agent; single thread only. Spinning makes no system call.
  */
 public interface IdleStrategy {
-  /** Called after each duty cycle with the work it did; 0 means that there was none. */
-  void idle(int workCount);
+  /**
+   * Called after each duty cycle.
+   *
+   * @param workCount work done by the cycle; 0 means that there was none
+   * @return true when the agent shall sleep before the next one
+   */
+  boolean idle(int workCount);
+
+  /** Tells how long a sleep was that an event has ended. */
+  void slept(long sleptNs);
 
   /** Returns a strategy that never gives the core away: lowest latency, one core per agent. */
   static IdleStrategy busySpin() {
-    return workCount -> {
+    return new BusySpin();
+  }
+
+  /**
+   * Returns a strategy that spins before it sleeps, for as long as that has lately paid.
+   *
+   * @param maxSpinNs the longest spin; 0 sleeps at once
+   */
+  static IdleStrategy spinThenSleep(NanoClock clock, long maxSpinNs) {
+    return new SpinThenSleep(clock, maxSpinNs);
+  }
+
+  /** Spins for ever. */
+  final class BusySpin implements IdleStrategy {
+    private BusySpin() {}
+
+    @Override
+    public boolean idle(int workCount) {
       if (workCount == 0) {
         Thread.onSpinWait();
       }
-    };
-  }
-
-  /** Returns a strategy that spins, then yields, then sleeps for longer and longer times. */
-  static IdleStrategy backoff() {
-    return new Backoff();
-  }
-
-  /** Spins, yields, then parks from 50 us up to 1 ms. */
-  @SuppressWarnings("ThreadPriorityCheck") // yielding is the purpose
-  final class Backoff implements IdleStrategy {
-    /** Long enough to cover a peer's answer on one host, short enough to be no burden. */
-    private static final int SPINS = 2_000;
-
-    private static final int YIELDS = 50;
-    private static final long MIN_PARK_NS = 50_000;
-    private static final long MAX_PARK_NS = 1_000_000;
-
-    private int idleCycles;
-    private long parkNs = MIN_PARK_NS;
-
-    private Backoff() {}
+      return false;
+    }
 
     @Override
-    public void idle(int workCount) {
-      if (workCount > 0) {
-        idleCycles = 0;
-        parkNs = MIN_PARK_NS;
-      } else if (idleCycles < SPINS) {
-        idleCycles++;
-        Thread.onSpinWait();
-      } else if (idleCycles < SPINS + YIELDS) {
-        idleCycles++;
-        Thread.yield();
-      } else {
-        LockSupport.parkNanos(parkNs);
-        parkNs = Math.min(parkNs * 2, MAX_PARK_NS);
+    public void slept(long sleptNs) {}
+  }
+
+  /**
+   * Spins up to a budget, then sleeps. A sleep that ends within the longest spin would better have
+   * been spun away: the budget doubles. One that was longer halves it, down to a sixteenth.
+   */
+  final class SpinThenSleep implements IdleStrategy {
+    /** Reading the clock costs more than a look at a ring; so it is read now and then. */
+    private static final int CYCLES_PER_LOOK = 16;
+
+    private final NanoClock clock;
+    private final long maxSpinNs;
+    private long spinNs;
+    private int cycles;
+    private long idleSinceNs;
+    private boolean spun;
+
+    private SpinThenSleep(NanoClock clock, long maxSpinNs) {
+      if (maxSpinNs < 0) {
+        throw new IllegalArgumentException("maxSpinNs is " + maxSpinNs + ", allowed: 0 and above");
       }
+      this.clock = clock;
+      this.maxSpinNs = maxSpinNs;
+      spinNs = maxSpinNs;
+    }
+
+    @Override
+    public boolean idle(int workCount) {
+      if (workCount > 0) {
+        cycles = 0;
+        spun = false;
+        return false;
+      }
+      if (spun || spinNs == 0) {
+        return true;
+      }
+      if (cycles == 0) {
+        idleSinceNs = clock.nanoTime();
+      } else if (cycles % CYCLES_PER_LOOK == 0 && clock.nanoTime() - idleSinceNs >= spinNs) {
+        spun = true;
+        return true;
+      }
+      cycles++;
+      Thread.onSpinWait();
+      return false;
+    }
+
+    @Override
+    public void slept(long sleptNs) {
+      spinNs =
+          sleptNs <= maxSpinNs
+              ? Math.min(maxSpinNs, 2 * spinNs)
+              : Math.max(maxSpinNs / 16, spinNs / 2);
     }
   }
 }

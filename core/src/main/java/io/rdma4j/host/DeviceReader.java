@@ -18,6 +18,9 @@ final class DeviceReader {
   private static final String DEVICES = "/sys/class/infiniband";
   private static final String VERBS_NODES = "/sys/class/infiniband_verbs";
 
+  /** The kernel has no more: its NODES_SHIFT is 10 at most. */
+  private static final int MAX_NUMA_NODE = (1 << 10) - 1;
+
   private final Probe probe;
   private final @Nullable List<String> deviceNodes;
   private final @Nullable Map<String, String> nodeByDevice;
@@ -51,10 +54,13 @@ final class DeviceReader {
         name,
         transport(nodeType, ports),
         virtual,
-        numaNode == null || numaNode < 0 ? null : Math.toIntExact(numaNode),
+        numaNode == null || numaNode < 0 || numaNode > MAX_NUMA_NODE
+            ? null
+            : (Integer) numaNode.intValue(),
         probe.text(dir + "/fw_ver"),
         probe.text(dir + "/hca_type"),
         driver,
+        virtual ? null : PcieLink.read(probe, dir),
         readVerbsNode(name),
         ports);
   }

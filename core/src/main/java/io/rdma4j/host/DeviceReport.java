@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param model driver's name of the hardware, for example {@code MT4123}
  * @param driver user-space provider that serves the device, for example {@code mlx5}; null when not
  *     known
+ * @param pcie PCI Express link of the card, null when unknown and for software devices
  * @param node the character device that programs open
  * @param ports physical ports, in order of their numbers
  */
@@ -26,6 +27,7 @@ public record DeviceReport(
     @Nullable String firmware,
     @Nullable String model,
     @Nullable String driver,
+    @Nullable PcieLink pcie,
     VerbsNode node,
     List<PortReport> ports) {
 

@@ -13,8 +13,10 @@ import org.jspecify.annotations.Nullable;
  * @param deviceNodes names in {@code /dev/infiniband}; empty when the folder is missing from a
  *     {@code /dev} that is there, null when there is no {@code /dev} to look at
  * @param kernelModules names of the RDMA modules found loaded or built in, null when unknown
- * @param numaNodes number of NUMA nodes that are online, null when unknown
+ * @param netdevs network devices that the process can see, null when unknown
+ * @param numaNodes NUMA nodes that are online, null when unknown
  * @param limits limits of the process
+ * @param cgroup limits of the control groups of the process
  * @param libraries user-space libraries, those missing included
  * @param hugePages explicit and transparent huge pages
  * @param unreadable files that are there but could not be read or understood
@@ -24,8 +26,10 @@ public record HostReport(
     List<DeviceReport> devices,
     @Nullable List<String> deviceNodes,
     @Nullable List<String> kernelModules,
-    @Nullable Integer numaNodes,
+    @Nullable List<String> netdevs,
+    @Nullable List<NumaNodeReport> numaNodes,
     LimitsReport limits,
+    CgroupReport cgroup,
     List<LibraryReport> libraries,
     HugePagesReport hugePages,
     List<Unreadable> unreadable) {
@@ -35,6 +39,8 @@ public record HostReport(
     devices = List.copyOf(devices);
     deviceNodes = deviceNodes == null ? null : List.copyOf(deviceNodes);
     kernelModules = kernelModules == null ? null : List.copyOf(kernelModules);
+    netdevs = netdevs == null ? null : List.copyOf(netdevs);
+    numaNodes = numaNodes == null ? null : List.copyOf(numaNodes);
     libraries = List.copyOf(libraries);
     unreadable = List.copyOf(unreadable);
   }
@@ -53,8 +59,10 @@ public record HostReport(
     List<String> nodes = readDeviceNodes(probe);
     List<DeviceReport> devices = new DeviceReader(probe, nodes).readAll();
     List<String> modules = KernelModules.read(probe);
-    Integer numaNodes = readNumaNodes(probe);
+    List<String> netdevs = probe.names("/sys/class/net");
+    List<NumaNodeReport> numaNodes = NumaReader.read(probe);
     LimitsReport limits = LimitsReader.read(probe);
+    CgroupReport cgroup = CgroupReader.read(probe);
     List<LibraryReport> libraries = new LibraryReader(probe).read();
     HugePagesReport hugePages = HugePagesReader.read(probe);
     return new HostReport(
@@ -62,11 +70,29 @@ public record HostReport(
         devices,
         nodes,
         modules,
+        netdevs,
         numaNodes,
         limits,
+        cgroup,
         libraries,
         hugePages,
         probe.unreadable());
+  }
+
+  /** Returns these facts with other devices, as when a later reading of the devices is at hand. */
+  public HostReport withDevices(List<DeviceReport> others) {
+    return new HostReport(
+        live,
+        others,
+        deviceNodes,
+        kernelModules,
+        netdevs,
+        numaNodes,
+        limits,
+        cgroup,
+        libraries,
+        hugePages,
+        unreadable);
   }
 
   private static @Nullable List<String> readDeviceNodes(Probe probe) {
@@ -75,14 +101,6 @@ public record HostReport(
       return nodes;
     }
     return probe.names("/dev") == null ? null : List.of();
-  }
-
-  private static @Nullable Integer readNumaNodes(Probe probe) {
-    List<String> names = probe.names("/sys/devices/system/node");
-    if (names == null) {
-      return null;
-    }
-    return (int) names.stream().filter(name -> name.matches("node\\d+")).count();
   }
 
   /**

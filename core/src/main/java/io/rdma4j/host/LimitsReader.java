@@ -4,7 +4,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the locked-memory limit of the process behind {@code /proc/self}. */
+/** Reads the limits of the process behind {@code /proc/self}. */
 final class LimitsReader {
   private static final String LIMITS = "/proc/self/limits";
   private static final String STATUS = "/proc/self/status";
@@ -15,6 +15,8 @@ final class LimitsReader {
 
   private static final Pattern MEMLOCK =
       Pattern.compile("^Max locked memory +(\\S+) +(\\S+)", Pattern.MULTILINE);
+  private static final Pattern OPEN_FILES =
+      Pattern.compile("^Max open files +(\\S+) +", Pattern.MULTILINE);
   private static final Pattern CAPABILITIES =
       Pattern.compile("^CapEff:\\s*([0-9a-fA-F]{1,16})$", Pattern.MULTILINE);
 
@@ -23,6 +25,7 @@ final class LimitsReader {
   static LimitsReport read(Probe probe) {
     Long soft = null;
     Long hard = null;
+    Long openFiles = null;
     String limits = probe.text(LIMITS);
     if (limits != null) {
       Matcher row = MEMLOCK.matcher(limits);
@@ -32,8 +35,10 @@ final class LimitsReader {
       } else {
         probe.report(LIMITS, "no row 'Max locked memory'");
       }
+      Matcher files = OPEN_FILES.matcher(limits);
+      openFiles = files.find() ? limit(probe, files.group(1)) : null;
     }
-    return new LimitsReport(soft, hard, ipcLock(probe));
+    return new LimitsReport(soft, hard, ipcLock(probe), openFiles);
   }
 
   private static @Nullable Long limit(Probe probe, String text) {

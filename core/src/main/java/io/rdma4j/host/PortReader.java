@@ -3,7 +3,6 @@ package io.rdma4j.host;
 import io.rdma4j.host.GidReport.Protocol;
 import io.rdma4j.host.GidReport.Scope;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
@@ -26,18 +25,20 @@ final class PortReader {
   private static final String IPV4_MAPPED = "0000:0000:0000:0000:0000:ffff:";
 
   private final Probe probe;
+  private final String deviceDir;
   private final String portsDir;
   private final boolean iwarp;
 
   PortReader(Probe probe, String deviceDir, boolean iwarp) {
     this.probe = probe;
+    this.deviceDir = deviceDir;
     this.portsDir = deviceDir + "/ports";
     this.iwarp = iwarp;
   }
 
   List<PortReport> readAll() {
     List<PortReport> ports = new ArrayList<>();
-    for (int number : numbers(portsDir)) {
+    for (int number : probe.numbers(portsDir)) {
       ports.add(read(number));
     }
     return ports;
@@ -47,21 +48,26 @@ final class PortReader {
     String dir = portsDir + "/" + number;
     String linkLayer = probe.text(dir + "/link_layer");
     List<GidReport> gids = readGids(dir, linkLayer);
-    Mtu mtu = readMtu(linkLayer, gids);
+    String netdev = PortNetdev.of(probe, deviceDir, number);
+    Mtu mtu = readMtu(linkLayer, netdev);
+    String device = deviceDir.substring(deviceDir.lastIndexOf('/') + 1);
+    boolean roce = !iwarp && "Ethernet".equals(linkLayer);
     return new PortReport(
         number,
         afterColon(probe.text(dir + "/state")),
         linkLayer,
+        netdev,
         probe.text(dir + "/rate"),
         mtu.bytes,
         mtu.source,
         gids,
-        iwarp ? null : GidRanking.best(gids));
+        iwarp ? null : GidRanking.best(gids),
+        roce ? RoceSettings.read(probe, device, number, netdev) : null);
   }
 
   private List<GidReport> readGids(String dir, @Nullable String linkLayer) {
     List<GidReport> gids = new ArrayList<>();
-    for (int index : numbers(dir + "/gids")) {
+    for (int index : probe.numbers(dir + "/gids")) {
       String path = dir + "/gids/" + index;
       String text = probe.text(path);
       if (text == null || text.equals(EMPTY_GID)) {
@@ -107,18 +113,15 @@ final class PortReader {
 
   private record Mtu(@Nullable Integer bytes, String source) {}
 
-  private Mtu readMtu(@Nullable String linkLayer, List<GidReport> gids) {
+  private Mtu readMtu(@Nullable String linkLayer, @Nullable String netdev) {
     if (iwarp) {
       return new Mtu(null, "iWARP runs over TCP, which has no path MTU of its own");
     }
     if (!"Ethernet".equals(linkLayer)) {
       return new Mtu(null, "sysfs does not hold the active MTU; ibv_devinfo shows it");
     }
-    // The first slots belong to the port's own network device, later ones to its VLANs.
-    String netdev =
-        gids.stream().map(GidReport::netdev).filter(n -> n != null).findFirst().orElse(null);
     if (netdev == null) {
-      return new Mtu(null, "no GID names a network device");
+      return new Mtu(null, "nothing names the network device of the port");
     }
     Long ethernetMtu = probe.number("/sys/class/net/" + netdev + "/mtu");
     if (ethernetMtu == null) {
@@ -131,18 +134,6 @@ final class PortReader {
       }
     }
     return new Mtu(null, source + ", too small for any RoCE path MTU");
-  }
-
-  private List<Integer> numbers(String dir) {
-    List<String> names = probe.names(dir);
-    if (names == null) {
-      return List.of();
-    }
-    return names.stream()
-        .filter(name -> name.matches("\\d{1,9}"))
-        .map(Integer::valueOf)
-        .sorted(Comparator.naturalOrder())
-        .toList();
   }
 
   /** Sysfs words enumerations as "4: ACTIVE". */

@@ -74,6 +74,18 @@ final class Probe {
     }
   }
 
+  /** Names in a directory that are numbers, in their order; empty when absent or unreadable. */
+  List<Integer> numbers(String path) {
+    List<String> names = names(path);
+    return names == null
+        ? List.of()
+        : names.stream()
+            .filter(name -> name.matches("\\d{1,9}"))
+            .map(Integer::valueOf)
+            .sorted()
+            .toList();
+  }
+
   /** Where a path leads, links followed inside the root; null when it leads nowhere. */
   @Nullable String resolve(String path) {
     try {

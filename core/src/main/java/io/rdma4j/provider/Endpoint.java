@@ -64,6 +64,15 @@ public interface Endpoint {
    */
   default void flush() {}
 
+  /**
+   * Returns whether a message of any length would find room now, copied or registered; also true
+   * when a send would be refused for another reason than {@link
+   * io.rdma4j.SendResult#BACK_PRESSURED}. By the sending thread.
+   */
+  default boolean hasRoom() {
+    return true;
+  }
+
   /** Returns whether everything sent has left this process. By the polling thread. */
   default boolean isFlushed() {
     return true;
@@ -77,6 +86,36 @@ public interface Endpoint {
    * @return messages delivered plus tokens given back, 0 when idle
    */
   int poll(EndpointListener listener, int messageLimit);
+
+  /**
+   * Returns a descriptor that can be read once something has arrived after {@link #arm}, -1 where
+   * the path has none. It stays the same and is closed with the endpoint.
+   */
+  default int eventDescriptor() {
+    return -1;
+  }
+
+  /**
+   * Asks for an event, then looks once more whether something is there: what arrives between a
+   * fruitless poll and this call is never slept over. The event shows at {@link #eventDescriptor};
+   * without one it comes over the bootstrap connection, when that carries the messages (tcp) or the
+   * peer is told to ring there (see {@link #peerSleeps}). By the polling thread, after a poll that
+   * found nothing.
+   */
+  default Rest arm() {
+    return Rest.BRIEF;
+  }
+
+  /** Says that the polling thread is awake again. By the polling thread. */
+  default void disarm() {}
+
+  /**
+   * Returns true when the peer's polling thread sleeps and has to be woken over the bootstrap
+   * connection; once for each sleep. To be asked after a send, by the sending thread.
+   */
+  default boolean peerSleeps() {
+    return false;
+  }
 
   /**
    * Looks for trouble that does not show in {@link #poll}: device events, disconnects. Called by a

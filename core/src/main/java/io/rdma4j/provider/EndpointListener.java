@@ -13,6 +13,13 @@ public interface EndpointListener {
    */
   void onMessage(int type, long correlationId, MemorySegment memory, long offset, int lengthBytes);
 
+  /**
+   * A poll that delivered at least one message has delivered its last one: the place for what is
+   * done once for many messages. Called before the poll returns, and not when the listener has
+   * closed the endpoint or {@link #onMessage} has thrown.
+   */
+  default void onBatchEnd() {}
+
   /** The memory of a {@link Endpoint#sendRegistered} is free again. */
   void onSent(long token);
 

@@ -2,6 +2,7 @@ package io.rdma4j.provider;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
 
 /**
@@ -42,4 +43,13 @@ public interface Handshake {
    * socket itself. It stays owned by the connection.
    */
   SocketChannel socket();
+
+  /**
+   * Returns what carries bytes of the bootstrap connection: the socket itself, or the encryption
+   * above it. Blocking as the socket is. A write that takes nothing because the socket is full
+   * wants the same bytes again, perhaps with more behind them.
+   */
+  default ByteChannel stream() {
+    return socket();
+  }
 }

@@ -46,6 +46,11 @@ public final class TokenQueue {
     return words[TAIL] - (long) WORD.getAcquire(words, HEAD) >= capacity;
   }
 
+  /** Returns whether there is nothing to drain; by the draining thread. */
+  public boolean isEmpty() {
+    return words[HEAD] == (long) WORD.getAcquire(words, TAIL);
+  }
+
   /** Adds a token; returns false when there is no room. */
   public boolean offer(long token) {
     if (isFull()) {

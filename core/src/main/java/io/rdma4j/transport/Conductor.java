@@ -8,6 +8,8 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
+import java.nio.channels.CancelledKeyException;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
@@ -34,6 +36,7 @@ final class Conductor {
   private final @Nullable ServerSocketChannel listener;
   private final Consumer<SocketChannel> onAccept;
   private final Queue<Connection> toWatch = new ConcurrentLinkedQueue<>();
+  private final Queue<Connection> toWatchOnce = new ConcurrentLinkedQueue<>();
   private final Thread thread;
   private volatile boolean running = true;
 
@@ -84,6 +87,14 @@ final class Conductor {
     }
   }
 
+  /** Wakes the poller of a connection whose socket carries the messages when something comes. */
+  void watchOnce(Connection connection) {
+    if (connection.control().startWatching()) {
+      toWatchOnce.add(connection);
+      selector.wakeup();
+    }
+  }
+
   private void run() {
     while (running) {
       try {
@@ -100,11 +111,20 @@ final class Conductor {
   }
 
   private void registerNew() throws IOException {
-    for (Connection next; (next = toWatch.poll()) != null; ) {
+    register(toWatch);
+    register(toWatchOnce);
+  }
+
+  private void register(Queue<Connection> from) throws IOException {
+    for (Connection next; (next = from.poll()) != null; ) {
       SocketChannel socket = next.control().socket();
-      if (socket.isOpen()) {
-        socket.configureBlocking(false);
-        socket.register(selector, SelectionKey.OP_READ, next);
+      try {
+        if (socket.isOpen()) {
+          socket.configureBlocking(false);
+          socket.register(selector, SelectionKey.OP_READ, next);
+        }
+      } catch (ClosedChannelException e) {
+        LOG.log(Level.DEBUG, next + " ended before its socket was watched", e);
       }
     }
   }
@@ -114,16 +134,41 @@ final class Conductor {
       return;
     }
     if (key.attachment() instanceof Connection connection) {
-      watchSocket(key, connection);
+      ControlSocket control = connection.control();
+      if (!key.channel().equals(control.socket())) {
+        // The connection has moved on, and the end of a socket that it has left means nothing.
+        key.cancel();
+      } else if (control.carriesMessages()) {
+        quieten(key);
+        control.stopWatching();
+      } else {
+        watchSocket(key, connection);
+      }
+      connection.poller().wakeUp();
     } else {
       accept();
     }
   }
 
+  private static void quieten(SelectionKey key) {
+    try {
+      key.interestOps(0);
+    } catch (CancelledKeyException e) {
+      LOG.log(Level.TRACE, "a socket was closed while it was watched; its poller knows", e);
+    }
+  }
+
   private static void watchSocket(SelectionKey key, Connection connection) {
+    if (!readSocket(connection)) {
+      key.cancel();
+    }
+  }
+
+  /** Reads what has come on a control socket; false when nothing will come any more. */
+  static boolean readSocket(Connection connection) {
     try {
       if (connection.control().readHeartbeats()) {
-        return;
+        return true;
       }
       connection.suspect(
           new EndpointFailure(
@@ -133,7 +178,7 @@ final class Conductor {
           new EndpointFailure(
               Kind.PEER_LOST, "bootstrap connection to " + connection.peerAddress() + ": " + e));
     }
-    key.cancel();
+    return false;
   }
 
   private void accept() {

@@ -1,21 +1,16 @@
 package io.rdma4j.transport;
 
-import io.rdma4j.Rdma4jException;
 import io.rdma4j.SendResult;
 import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
-import io.rdma4j.provider.EndpointListener;
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
+import io.rdma4j.provider.Rest;
+import io.rdma4j.transport.Bootstrap.Established;
+import io.rdma4j.transport.internal.PathNegotiation;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,68 +21,28 @@ import org.jspecify.annotations.Nullable;
  * thread that polls: the node's poller, or the caller of {@link Node#poll()}. Whoever got the
  * connection closes it; the node closes what is left.
  *
- * <pre>
- *  state      left when                                        who moves it
- *  OPEN       close() is called                                any thread -> CLOSING
- *             the peer says goodbye                            poller -> CLOSING
- *             the path fails or the peer is silent too long    poller -> CLOSED
- *  CLOSING    both goodbyes are through, or the deadline       poller -> CLOSED
- *  CLOSED     -
- * </pre>
+ * <p>{@link Sender}, {@link Receiver}, {@link Requester} and {@link Life} are its parts.
  */
 public final class Connection implements AutoCloseable {
-  private static final Logger LOG = System.getLogger(Connection.class.getName());
-  private static final MemorySegment NO_PAYLOAD = MemorySegment.ofArray(new byte[0]);
   private static final int MESSAGES_PER_POLL = 64;
-
-  private enum State {
-    OPEN,
-    CLOSING,
-    CLOSED
-  }
 
   private final Node node;
   private final Poller poller;
   private final long id;
   private final Endpoint endpoint;
-  private final ControlSocket control;
-  private final PathChoice path;
-  private final int registrarIndex;
-  private final ConnectionHandler handler;
-  private final Message message = new Message(this);
-  private final Events events = new Events();
-  private final PendingRequests pending;
-  private final CountDownLatch closed = new CountDownLatch(1);
-
-  /** Serialises senders; also held while the endpoint is closed, so that nobody sends into it. */
-  private final ReentrantLock sendLock = new ReentrantLock();
-
-  private volatile State state = State.OPEN;
-
-  /** Set once this side asked for the end; any thread. */
-  private volatile boolean closedHere;
-
-  /**
-   * Set by the conductor when the peer seems gone; the poller acts once nothing is left to read.
-   */
-  private volatile @Nullable EndpointFailure suspicion;
-
-  // Written by senders under the lock.
-  private long messagesSent;
-  private long bytesSent;
-  private long backPressured;
-
-  // Written by the polling thread.
-  private @Nullable EndpointFailure failure;
-  private boolean announced;
-  private boolean goodbyeSent;
-  private boolean goodbyeReceived;
-  private long messagesReceived;
-  private long bytesReceived;
-  private long handlerErrors;
-
-  /** Written under the lock by whoever starts to close. */
-  private long closeDeadlineNs;
+  private volatile ControlSocket control;
+  private volatile PathChoice path;
+  private volatile int pathChanges;
+  private volatile @Nullable Resumption resumption;
+  private final Sender sender;
+  private final Receiver receiver;
+  private final RequestTable requests;
+  private final Room room;
+  private final Requester requester;
+  private final ReplyStreams replyStreams;
+  private final RemoteRequests remoteRequests;
+  private final RemoteExecutor remoteExecutor;
+  private final Life life;
 
   Connection(
       Node node,
@@ -103,9 +58,17 @@ public final class Connection implements AutoCloseable {
     this.endpoint = endpoint;
     this.control = control;
     this.path = path;
-    this.registrarIndex = node.registrarIndex(endpoint.registrar());
-    this.handler = handler;
-    this.pending = new PendingRequests(node);
+    sender =
+        new Sender(
+            endpoint, control, poller, node.pool(), node.registrarIndex(endpoint.registrar()));
+    receiver = new Receiver(this, handler);
+    requests = new RequestTable(node.config().requestWindow());
+    room = new Room(node, poller, sender, requests);
+    requester = new Requester(this, sender, room, requests);
+    replyStreams = new ReplyStreams(node, sender, room);
+    remoteRequests = new RemoteRequests(sender, requests);
+    remoteExecutor = new RemoteExecutor(sender, node.exports());
+    life = new Life(this, endpoint, sender);
   }
 
   /**
@@ -118,7 +81,7 @@ public final class Connection implements AutoCloseable {
    * @throws MessageTooLargeException when it is longer than {@link #maxMessageBytes()}
    */
   public long send(RegisteredBuffer buffer) {
-    return sendBuffer(MessageType.DATA, 0, buffer);
+    return sender.sendBuffer(MessageType.DATA, 0, buffer);
   }
 
   /**
@@ -129,20 +92,88 @@ public final class Connection implements AutoCloseable {
    * @throws MessageTooLargeException when it is longer than {@link #maxMessageBytes()}
    */
   public long send(MemorySegment source, long offset, int lengthBytes) {
-    return sendCopy(MessageType.DATA, 0, source, offset, lengthBytes);
+    return sender.sendCopy(MessageType.DATA, 0, source, offset, lengthBytes);
   }
 
   /**
-   * Sends a request by copy and waits for its reply. On a node without pollers of its own the
-   * caller polls while it waits.
+   * Sends a message by copy; waits for room while the path has none. On a node without pollers of
+   * its own the caller polls while it waits.
+   *
+   * @return {@link SendResult}; BACK_PRESSURED when there was no room within {@code timeoutNs}
+   * @throws MessageTooLargeException when it is longer than {@link #maxMessageBytes()}
+   * @throws IllegalStateException in a handler, which would wait for its own poller
+   * @throws io.rdma4j.Rdma4jException when interrupted
+   */
+  public long send(MemorySegment source, long offset, int lengthBytes, long timeoutNs) {
+    long deadlineNs = requester.deadline(timeoutNs);
+    long result;
+    do {
+      result = send(source, offset, lengthBytes);
+    } while (room.shouldTryAgain(result, deadlineNs));
+    return result;
+  }
+
+  /** Sends a pooled buffer; waits for room as {@link #send(MemorySegment, long, int, long)}. */
+  public long send(RegisteredBuffer buffer, long timeoutNs) {
+    long deadlineNs = requester.deadline(timeoutNs);
+    long result;
+    do {
+      result = send(buffer);
+    } while (room.shouldTryAgain(result, deadlineNs));
+    return result;
+  }
+
+  /**
+   * Calls back once when the path has room again, or the connection ends: for a sender that was
+   * {@link SendResult#BACK_PRESSURED} and does not wait. There is no order among callbacks and
+   * waiting threads, and another may take the room first.
+   *
+   * @param callback short; runs on the polling thread
+   * @return false when the connection is closing or closed, and there will be no call
+   */
+  public boolean whenReady(Runnable callback) {
+    return room.whenReady(callback);
+  }
+
+  /**
+   * Returns an operation on the peer's exported memory, to be used again and again.
+   *
+   * @param handler hears each end; null for a thread that waits instead
+   */
+  public RemoteOperation newRemoteOperation(@Nullable RemoteHandler handler) {
+    return new RemoteOperation(this, remoteRequests, handler);
+  }
+
+  // ---- requests --------------------------------------------------------------------------------
+
+  /**
+   * Sends a request by copy and waits for its reply. A thread that waits is parked, so thousands of
+   * virtual threads may wait at once; those beyond {@link NodeConfig#requestWindow()} wait for a
+   * place first. On a node without pollers of its own the caller polls while it waits.
+   *
+   * <p>The request is handled at most once. When there is no reply the peer is told that nobody
+   * waits any more, and a reply that comes all the same is dropped.
    *
    * @return the reply, which the caller closes
    * @throws RequestFailedException when there is no reply within {@code timeoutNs}
+   * @throws IllegalStateException in a handler, which would wait for its own poller
+   * @throws io.rdma4j.Rdma4jException when interrupted while waiting for room
    */
   public Reply request(MemorySegment source, long offset, int lengthBytes, long timeoutNs) {
-    PendingRequests.Pending request = pending.add(node.clockNs() + timeoutNs);
-    return await(
-        request, () -> sendCopy(MessageType.REQUEST, request.id, source, offset, lengthBytes));
+    Reply reply = newReply();
+    requester.request(source, offset, lengthBytes, timeoutNs, reply);
+    return reply;
+  }
+
+  /**
+   * As {@link #request(MemorySegment, long, int, long)}, into the caller's own reply; makes no
+   * garbage.
+   *
+   * @param reply empty, from {@link #newReply()}; holds the answer afterwards
+   */
+  public void request(
+      MemorySegment source, long offset, int lengthBytes, long timeoutNs, Reply reply) {
+    requester.request(source, offset, lengthBytes, timeoutNs, reply);
   }
 
   /**
@@ -151,41 +182,137 @@ public final class Connection implements AutoCloseable {
    * otherwise.
    */
   public Reply request(RegisteredBuffer buffer, long timeoutNs) {
-    PendingRequests.Pending request = pending.add(node.clockNs() + timeoutNs);
-    return await(request, () -> sendBuffer(MessageType.REQUEST, request.id, buffer));
+    Reply reply = newReply();
+    requester.request(buffer, timeoutNs, reply);
+    return reply;
+  }
+
+  /** As {@link #request(RegisteredBuffer, long)}, into the caller's own reply. */
+  public void request(RegisteredBuffer buffer, long timeoutNs, Reply reply) {
+    requester.request(buffer, timeoutNs, reply);
+  }
+
+  /** Returns an empty reply, to be filled by requests of this node. */
+  public Reply newReply() {
+    return new Reply(node.pool());
+  }
+
+  /**
+   * Sends a request by copy, whose end the handler hears. Never waits, makes no garbage.
+   *
+   * @param context handed to the handler
+   * @return the request's number, which is positive, for {@link #cancel}; 0 when the request has
+   *     ended already, which the handler was told; or a negative {@link SendResult}: nothing was
+   *     sent and the handler hears nothing
+   */
+  public long request(
+      MemorySegment source,
+      long offset,
+      int lengthBytes,
+      long timeoutNs,
+      long context,
+      ReplyHandler handler) {
+    long deadlineNs = requester.deadline(timeoutNs);
+    return requester.send(
+        MessageType.REQUEST, source, offset, lengthBytes, deadlineNs, context, handler);
+  }
+
+  /**
+   * As {@link #request(MemorySegment, long, int, long, long, ReplyHandler)}, from a pooled buffer,
+   * which moves to the connection unless the result is negative.
+   */
+  public long request(RegisteredBuffer buffer, long timeoutNs, long context, ReplyHandler handler) {
+    long deadlineNs = requester.deadline(timeoutNs);
+    return requester.send(MessageType.REQUEST, buffer, deadlineNs, context, handler);
   }
 
   /**
    * Sends a request by copy. The stage completes with the reply, which the receiver closes, or with
    * a {@link RequestFailedException}; on the polling thread, at the deadline on the node's
    * background thread, or on this one when the request is refused at once. Long continuations
-   * belong on an executor ({@code thenApplyAsync}).
+   * belong on an executor ({@code thenApplyAsync}). Cancelling the stage itself ({@code
+   * toCompletableFuture().cancel}) gives the request up and tells the peer.
    */
   public CompletionStage<Reply> requestAsync(
       MemorySegment source, long offset, int lengthBytes, long timeoutNs) {
-    PendingRequests.Pending request = pending.add(node.clockNs() + timeoutNs);
-    long result = SendResult.CLOSED;
-    try {
-      result = sendCopy(MessageType.REQUEST, request.id, source, offset, lengthBytes);
-    } finally {
-      if (result < 0) {
-        pending.take(request.id);
-      }
-    }
-    if (result < 0) {
-      request.reply.completeExceptionally(notSent(result));
-    }
-    return request.reply;
+    return requester.requestAsync(source, offset, lengthBytes, timeoutNs);
+  }
+
+  /**
+   * As {@link #requestAsync(MemorySegment, long, int, long)}, from a pooled buffer; the lease is
+   * empty when the request was sent.
+   */
+  public CompletionStage<Reply> requestAsync(RegisteredBuffer buffer, long timeoutNs) {
+    return requester.requestAsync(buffer, timeoutNs);
+  }
+
+  /**
+   * Sends a request by copy that may be answered in parts. The deadline covers the whole answer.
+   *
+   * @param parts how many the peer may send before it is {@linkplain #grant granted} more
+   * @return as {@link #request(MemorySegment, long, int, long, long, ReplyHandler)}
+   */
+  public long requestStream(
+      MemorySegment source,
+      long offset,
+      int lengthBytes,
+      long timeoutNs,
+      int parts,
+      long context,
+      StreamHandler handler) {
+    long deadlineNs = requester.deadline(timeoutNs);
+    return requester.stream(source, offset, lengthBytes, deadlineNs, parts, context, handler);
+  }
+
+  /**
+   * Sends a request by copy whose answer a thread reads part by part.
+   *
+   * @param window parts that wait in pooled buffers here at most
+   * @return to be closed by the caller
+   * @throws RequestFailedException when it was not sent within {@code timeoutNs}, which covers the
+   *     whole answer as well
+   */
+  public ReplyParts requestStream(
+      MemorySegment source, long offset, int lengthBytes, long timeoutNs, int window) {
+    return requester.stream(source, offset, lengthBytes, timeoutNs, window);
+  }
+
+  /**
+   * Allows the peer to send more parts of an answer; without effect when that has ended.
+   *
+   * @param requestId from {@link #requestStream} or {@link StreamHandler#onPart}
+   * @param parts 1 to 65536
+   */
+  public void grant(long requestId, int parts) {
+    requester.grant(requestId, parts);
+  }
+
+  /**
+   * Gives a request up: its handler hears CANCELLED, before this returns or right after the part
+   * that is being delivered, and the peer is told. Any thread.
+   *
+   * @return false when it had ended before
+   */
+  public boolean cancel(long requestId) {
+    return requester.cancel(requestId);
+  }
+
+  /**
+   * Says that a request can not be answered; the requester hears PEER_FAILED with this reason, of
+   * which up to 1024 bytes travel.
+   */
+  public long fail(long correlationId, String reason) {
+    return ReplyStream.sendFailure(sender, correlationId, reason);
   }
 
   /** Answers a request by copy; {@code correlationId} is that of the {@link Message}. */
   public long reply(long correlationId, MemorySegment source, long offset, int lengthBytes) {
-    return sendCopy(MessageType.REPLY, correlationId, source, offset, lengthBytes);
+    return sender.sendCopy(MessageType.REPLY, correlationId, source, offset, lengthBytes);
   }
 
   /** Answers a request from a pooled buffer, which moves to the connection on success. */
   public long reply(long correlationId, RegisteredBuffer buffer) {
-    return sendBuffer(MessageType.REPLY, correlationId, buffer);
+    return sender.sendBuffer(MessageType.REPLY, correlationId, buffer);
   }
 
   /** Returns the largest payload of one message. */
@@ -196,6 +323,11 @@ public final class Connection implements AutoCloseable {
   /** Returns the path used, and why the others are not. */
   public PathChoice path() {
     return path;
+  }
+
+  /** Returns how often this connection has moved to another path. */
+  public int pathChanges() {
+    return pathChanges;
   }
 
   /** Returns the number of this connection within its node. */
@@ -210,7 +342,7 @@ public final class Connection implements AutoCloseable {
 
   /** Returns true until either side closes or the path fails. */
   public boolean isOpen() {
-    return state == State.OPEN;
+    return sender.state() == ConnectionState.OPEN;
   }
 
   /** Returns the counters as they are now. */
@@ -219,14 +351,14 @@ public final class Connection implements AutoCloseable {
         id,
         control.peerAddress(),
         path,
-        state.name(),
-        messagesSent,
-        bytesSent,
-        messagesReceived,
-        bytesReceived,
-        backPressured,
-        pending.size(),
-        handlerErrors);
+        sender.state().name(),
+        sender.messagesSent(),
+        sender.bytesSent(),
+        receiver.messagesReceived(),
+        receiver.bytesReceived(),
+        sender.backPressured(),
+        requests.size(),
+        receiver.handlerErrors());
   }
 
   /**
@@ -236,338 +368,71 @@ public final class Connection implements AutoCloseable {
    */
   @Override
   public void close() {
-    closedHere = true;
+    sender.closedHere();
     startClosing();
     if (!node.isPollingThread()) {
-      awaitClosed(false);
+      life.awaitClosed(false);
     }
-  }
-
-  private long sendCopy(
-      int type, long correlationId, MemorySegment source, long offset, int lengthBytes) {
-    checkLength(lengthBytes);
-    sendLock.lock();
-    try {
-      if (state != State.OPEN) {
-        return refusal();
-      }
-      return sent(endpoint.send(type, correlationId, source, offset, lengthBytes), lengthBytes);
-    } finally {
-      sendLock.unlock();
-    }
-  }
-
-  private long sendBuffer(int type, long correlationId, RegisteredBuffer buffer) {
-    if (buffer.pool() != node.pool()) {
-      throw new IllegalArgumentException(
-          "the buffer is from another pool; allocate it from the pool of this connection's node");
-    }
-    int lengthBytes = buffer.lengthBytes();
-    checkLength(lengthBytes);
-    MemorySegment segment = buffer.segment();
-    int lkey = registrarIndex < 0 ? 0 : buffer.lkey(registrarIndex);
-    sendLock.lock();
-    try {
-      if (state != State.OPEN) {
-        return refusal();
-      }
-      // Ownership moves first: the poller may give the block back before this call returns.
-      long handle = buffer.detach();
-      long result = SendResult.CLOSED;
-      try {
-        result =
-            endpoint.sendRegistered(type, correlationId, segment, 0, lengthBytes, lkey, handle);
-      } finally {
-        if (result < 0) {
-          node.pool().attach(handle, lengthBytes, buffer);
-        }
-      }
-      return sent(result, lengthBytes);
-    } finally {
-      sendLock.unlock();
-    }
-  }
-
-  private long sent(long result, int lengthBytes) {
-    if (result >= 0) {
-      messagesSent++;
-      bytesSent += lengthBytes;
-      flushUnlessPolledSoon();
-    } else if (result == SendResult.BACK_PRESSURED) {
-      backPressured++;
-    }
-    return result;
-  }
-
-  /**
-   * On the polling thread, and where the application polls, the next duty cycle sends what waits.
-   */
-  private void flushUnlessPolledSoon() {
-    if (poller.hasThread() && !poller.isPollingThread()) {
-      endpoint.flush();
-    }
-  }
-
-  private void checkLength(int lengthBytes) {
-    if (lengthBytes < 0 || lengthBytes > endpoint.maxMessageBytes()) {
-      throw new MessageTooLargeException(lengthBytes, endpoint.maxMessageBytes());
-    }
-  }
-
-  private long refusal() {
-    return closedHere ? SendResult.CLOSED : SendResult.NOT_CONNECTED;
-  }
-
-  private Reply await(PendingRequests.Pending request, LongSupplier send) {
-    long result = SendResult.CLOSED;
-    try {
-      result = send.getAsLong();
-      while (result == SendResult.BACK_PRESSURED && node.clockNs() - request.deadlineNs < 0) {
-        node.idleWhileWaiting();
-        result = send.getAsLong();
-      }
-    } finally {
-      if (result < 0) {
-        pending.take(request.id);
-      }
-    }
-    if (result < 0) {
-      throw notSent(result);
-    }
-    return pending.await(request);
-  }
-
-  private RequestFailedException notSent(long result) {
-    return result == SendResult.BACK_PRESSURED
-        ? new RequestFailedException(
-            RequestFailedException.Cause.BACK_PRESSURED,
-            "the request was not sent: the peer left no room on " + path.description())
-        : new RequestFailedException(
-            RequestFailedException.Cause.DISCONNECTED,
-            "the request was not sent: connection " + id + " is " + SendResult.nameOf(result));
   }
 
   /** One duty cycle. Polling thread only. Returns the work done. */
   int doWork() {
-    State now = state;
-    if (now == State.CLOSED) {
+    ConnectionState before = sender.state();
+    if (before == ConnectionState.CLOSED) {
       return 0;
     }
-    if (!announced) {
-      announce();
-    }
-    // Read before the poll: what the peer sent before it went is there by now, and goes first.
-    EndpointFailure suspected = suspicion;
-    int work = endpoint.poll(events, MESSAGES_PER_POLL);
-    if (suspected != null) {
-      judge(suspected, work);
-    }
-    if (failure != null) {
-      finish(failure);
-      return work + 1;
-    }
-    return now == State.CLOSING ? work + closeStep() : work;
+    receiver.announce();
+    EndpointFailure suspected = life.suspicion();
+    int polled = endpoint.poll(receiver, MESSAGES_PER_POLL);
+    int resumed = sender.sendKept() + remoteExecutor.answerKept() + room.wake(polled);
+    // What this side does by itself is no sign of life of the peer.
+    return resumed + life.step(before, suspected, polled);
   }
 
-  private void judge(EndpointFailure suspected, int work) {
-    if (work == 0 && failure == null) {
-      failure =
-          goodbyeReceived
-              ? new EndpointFailure(Kind.PEER_CLOSED, "the peer has closed the connection")
-              : suspected;
-    } else if (work > 0 && control.carriesMessages()) {
-      // The peer had spoken; it was this side that did not listen for a while.
-      suspicion = null;
+  /** Prepares for the sleep of the polling thread, which calls it; see {@link Endpoint#arm}. */
+  Rest arm() {
+    ConnectionState now = sender.state();
+    if (now == ConnectionState.CLOSED) {
+      return Rest.UNTIL_EVENT;
     }
+    Rest rest = endpoint.arm();
+    if (rest == Rest.UNTIL_EVENT && control.carriesMessages()) {
+      node.conductor().watchOnce(this);
+    }
+    // A deadline runs while closing, a suspicion is acted on by the next poll, and room in a ring
+    // raises no event.
+    boolean waitsForNothing =
+        now == ConnectionState.OPEN && life.suspicion() == null && !isWaitedFor();
+    return waitsForNothing || rest == Rest.NONE ? rest : Rest.BRIEF;
   }
 
-  private void announce() {
-    announced = true;
-    try {
-      handler.onConnected(this);
-    } catch (RuntimeException e) {
-      handlerFailed(e);
+  /** Says that the polling thread is awake, which calls it. */
+  void disarm() {
+    if (sender.state() != ConnectionState.CLOSED) {
+      endpoint.disarm();
     }
   }
 
-  private int closeStep() {
-    if (!goodbyeSent && control(MessageType.GOODBYE) >= 0) {
-      goodbyeSent = true;
-    }
-    if (goodbyeSent && goodbyeReceived && endpoint.isFlushed()) {
-      finish(new EndpointFailure(Kind.PEER_CLOSED, "closed in good order"));
-      return 1;
-    }
-    if (node.clockNs() - closeDeadlineNs >= 0) {
-      finish(new EndpointFailure(Kind.PEER_LOST, "the peer did not answer the goodbye in time"));
-      return 1;
-    }
-    return 0;
-  }
-
-  private long control(int type) {
-    sendLock.lock();
-    try {
-      if (state == State.CLOSED) {
-        return SendResult.CLOSED;
-      }
-      long result = endpoint.send(type, 0, NO_PAYLOAD, 0, 0);
-      endpoint.flush();
-      return result;
-    } finally {
-      sendLock.unlock();
-    }
-  }
-
-  private void finish(EndpointFailure reason) {
-    sendLock.lock();
-    try {
-      state = State.CLOSED;
-      endpoint.close(events);
-    } catch (RuntimeException e) {
-      LOG.log(Level.WARNING, "connection " + id + ": closing " + path.description() + " failed", e);
-    } finally {
-      sendLock.unlock();
-    }
-    control.close();
-    pending.failAll(reason);
-    node.forget(this);
-    try {
-      handler.onDisconnected(this, reason);
-    } catch (RuntimeException e) {
-      handlerFailed(e);
-    } finally {
-      closed.countDown();
-    }
-  }
-
-  private void handlerFailed(RuntimeException e) {
-    handlerErrors++;
-    LOG.log(Level.ERROR, "connection " + id + ": the handler threw", e);
-  }
-
-  private final class Events implements EndpointListener {
-    @Override
-    public void onMessage(
-        int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
-      control.heard();
-      if (type <= MessageType.REPLY) {
-        messagesReceived++;
-        bytesReceived += lengthBytes;
-      }
-      switch (type) {
-        case MessageType.DATA, MessageType.REQUEST ->
-            deliver(type, correlationId, memory, offset, lengthBytes);
-        case MessageType.REPLY -> pending.complete(correlationId, memory, offset, lengthBytes);
-        case MessageType.GOODBYE -> {
-          goodbyeReceived = true;
-          startClosing();
-        }
-        case MessageType.HEARTBEAT -> {}
-        default -> failure = new EndpointFailure(Kind.PROTOCOL, "unknown message type " + type);
-      }
-    }
-
-    private void deliver(
-        int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
-      try {
-        handler.onMessage(
-            Connection.this,
-            message.wrap(memory, offset, lengthBytes, correlationId, type == MessageType.REQUEST));
-      } catch (RuntimeException e) {
-        handlerFailed(e);
-      } finally {
-        message.unwrap();
-      }
-    }
-
-    @Override
-    public void onSent(long token) {
-      node.pool().release(token);
-    }
-
-    @Override
-    public void onFailure(EndpointFailure cause) {
-      if (failure == null) {
-        failure = cause;
-      }
-    }
-  }
-
-  void startClosing() {
-    sendLock.lock();
-    try {
-      if (state == State.OPEN) {
-        closeDeadlineNs = node.clockNs() + node.config().closeTimeoutNs();
-        state = State.CLOSING;
-      }
-    } finally {
-      sendLock.unlock();
-    }
-  }
-
-  /** Waits for the end through interrupts, for a node that is about to free what this uses. */
-  void awaitClosedInAnyCase() {
-    awaitClosed(true);
-  }
-
-  /** Waits for the end; an interrupt may leave it to the poller to finish without this caller. */
-  private void awaitClosed(boolean throughInterrupts) {
-    long limitNs = node.clockNs() + 2 * node.config().closeTimeoutNs();
-    boolean interrupted = false;
-    while (closed.getCount() > 0
-        && limitNs - node.clockNs() > 0
-        && (throughInterrupts || !interrupted)) {
-      try {
-        if (!pollUnlessPolled() && closed.await(10, TimeUnit.MILLISECONDS)) {
-          break;
-        }
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-    if (closed.getCount() > 0 && !interrupted) {
-      throw new Rdma4jException(
-          "connection "
-              + id
-              + " is still closing: its poller is stuck in a handler, or nobody polls");
-    }
-  }
-
-  /** Ends a connection that no poller looks after any more. */
-  void abandon(EndpointFailure reason) {
-    if (state != State.CLOSED) {
-      finish(reason);
-    }
-  }
-
-  /** Polls when the node has no pollers of its own; false when they do it. */
-  private boolean pollUnlessPolled() {
-    if (poller.hasThread()) {
-      return false;
-    }
-    if (poller.poll() == 0) {
-      Thread.onSpinWait();
-    }
-    return true;
-  }
-
-  Poller poller() {
-    return poller;
+  int eventDescriptor() {
+    return endpoint.eventDescriptor();
   }
 
   /** Conductor only: heartbeats, silence, device events, deadlines of requests. */
   void housekeep(long nowNs) {
-    if (state == State.CLOSED) {
+    if (sender.state() == ConnectionState.CLOSED) {
       return;
     }
     endpoint.housekeep(nowNs);
-    pending.expire(nowNs);
-    if (state == State.OPEN && control.heartbeatDue(nowNs) && !control.sendHeartbeat()) {
-      control(MessageType.HEARTBEAT);
+    requester.expire(nowNs);
+    Resumption moving = resumption;
+    if (moving != null) {
+      moving.housekeep(nowNs);
+    }
+    if (endpoint instanceof ResumableEndpoint resumable && resumable.isSuspended()) {
+      return;
+    }
+    if (isOpen() && control.heartbeatDue(nowNs) && !control.sendHeartbeat()) {
+      sender.sendControl(MessageType.HEARTBEAT, 0);
     }
     long silentNs = control.silentNs(nowNs);
     if (silentNs > node.config().livenessTimeoutNs()) {
@@ -578,14 +443,116 @@ public final class Connection implements AutoCloseable {
     }
   }
 
+  void startClosing() {
+    life.startClosing();
+    poller.wakeUp();
+  }
+
+  /** Waits for the end through interrupts, for a node that is about to free what this uses. */
+  void awaitClosedInAnyCase() {
+    life.awaitClosed(true);
+  }
+
+  /** Ends a connection that no poller looks after any more. */
+  void abandon(EndpointFailure reason) {
+    life.finish(reason);
+  }
+
+  /** The peer seems gone: another path is looked for, or this is the end. */
   void suspect(EndpointFailure reason) {
-    if (suspicion == null) {
-      suspicion = reason;
+    if (!(endpoint instanceof ResumableEndpoint resumable)
+        || !resumable.requestSuspension(reason)) {
+      life.suspect(reason);
     }
+    poller.wakeUp();
+  }
+
+  /** Gives back what a connection has that nobody gets to see. */
+  void discard() {
+    sender.close(PathNegotiation.discarding());
+    control.close();
+  }
+
+  /** Lets this connection move to other paths. Before it is polled. */
+  void resumeWith(Resumption moving) {
+    resumption = moving;
+  }
+
+  @Nullable Resumption resumption() {
+    return resumption;
+  }
+
+  /** A path has ended and is closed; the socket goes with it, so that the peer notices. Poller. */
+  void pathEnded(EndpointFailure cause) {
+    Resumption moving = resumption;
+    if (moving != null) {
+      moving.pathEnded(path.name(), cause);
+    }
+    control.close();
+  }
+
+  /** Hands a new path to the poller; false when the connection does not wait for one any more. */
+  boolean moveTo(Established established, PathChoice choice, long peerDelivered) {
+    ControlSocket socket = node.controlOf(established, choice);
+    return endpoint instanceof ResumableEndpoint resumable
+        && resumable.attach(
+            established.result().endpoint(),
+            peerDelivered,
+            () -> {
+              control = socket;
+              path = choice;
+              int before = pathChanges;
+              pathChanges = before + 1;
+              sender.moved(node.registrarIndex(endpoint.registrar()), socket);
+              poller.watch(this);
+              node.countPathChange();
+              node.watch(this);
+            });
+  }
+
+  Node node() {
+    return node;
+  }
+
+  Poller poller() {
+    return poller;
   }
 
   ControlSocket control() {
     return control;
+  }
+
+  Receiver receiver() {
+    return receiver;
+  }
+
+  RequestTable requests() {
+    return requests;
+  }
+
+  Requester requester() {
+    return requester;
+  }
+
+  ReplyStreams replyStreams() {
+    return replyStreams;
+  }
+
+  RemoteExecutor remoteExecutor() {
+    return remoteExecutor;
+  }
+
+  Room room() {
+    return room;
+  }
+
+  /** Returns true while somebody waits for room, which no event of the path may announce. */
+  boolean isWaitedFor() {
+    return sender.keepsSome() || remoteExecutor.keepsSome() || room.isWaitedFor();
+  }
+
+  Life life() {
+    return life;
   }
 
   @Override

@@ -19,6 +19,22 @@ public interface ConnectionHandler {
    */
   void onMessage(Connection connection, Message message);
 
+  /**
+   * The sender of a request has given up: its deadline passed, or it was cancelled. An answer in
+   * parts has noticed by itself.
+   *
+   * @param correlationId that of the request
+   */
+  default void onCancelled(Connection connection, long correlationId) {}
+
+  /**
+   * The peer has written into exported memory and sent 32 bits with it. What it wrote is there.
+   *
+   * @param immediate as the peer gave it; {@link Integer#toUnsignedLong} for those above 2^31
+   * @param lengthBytes bytes written, may be 0
+   */
+  default void onImmediate(Connection connection, int immediate, int lengthBytes) {}
+
   /** The connection has ended. Called once, after the last message. */
   default void onDisconnected(Connection connection, EndpointFailure reason) {}
 }

@@ -6,6 +6,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
 
 /**
@@ -19,25 +20,40 @@ final class ControlSocket {
   private static final Logger LOG = System.getLogger(ControlSocket.class.getName());
 
   private final SocketChannel socket;
+  private final ByteChannel stream;
   private final InetSocketAddress peerAddress;
   private final boolean carriesMessages;
   private final long heartbeatIntervalNs;
   private final ByteBuffer incoming = ByteBuffer.allocate(256);
-  private final byte[] heartbeat = BootstrapChannel.heartbeat();
+  private final ByteBuffer bell = bell();
   private long lastSentNs;
   private long lastHeardNs;
 
   /** Set for every message by the polling thread; cheaper there than reading a clock. */
   private volatile boolean heard;
 
+  /** Set by the polling thread, cleared by the conductor before it wakes that thread. */
+  private volatile boolean watched;
+
+  /** Takes over the socket and what carries its bytes, the socket itself or encryption above it. */
   ControlSocket(
-      SocketChannel socket, boolean carriesMessages, long heartbeatIntervalNs, long nowNs) {
+      SocketChannel socket,
+      ByteChannel stream,
+      boolean carriesMessages,
+      long heartbeatIntervalNs,
+      long nowNs) {
     this.socket = socket;
+    this.stream = stream;
     this.peerAddress = (InetSocketAddress) socket.socket().getRemoteSocketAddress();
     this.carriesMessages = carriesMessages;
     this.heartbeatIntervalNs = heartbeatIntervalNs;
     this.lastSentNs = nowNs;
     this.lastHeardNs = nowNs;
+  }
+
+  private static ByteBuffer bell() {
+    byte[] heartbeat = BootstrapChannel.heartbeat();
+    return ByteBuffer.allocateDirect(heartbeat.length).put(heartbeat);
   }
 
   SocketChannel socket() {
@@ -72,13 +88,20 @@ final class ControlSocket {
     if (carriesMessages) {
       return false;
     }
+    // A full socket buffer means that the peer has not read for long; its silence will show that.
+    ring();
+    return true;
+  }
+
+  /** Wakes the peer's polling thread, which a heartbeat does as well as anything. Any thread. */
+  synchronized void ring() {
+    bell.rewind();
     try {
-      // A full socket buffer means that the peer has not read for long; its silence will show that.
-      socket.write(ByteBuffer.wrap(heartbeat));
+      // When the buffer is full of unread heartbeats, these will wake it.
+      stream.write(bell);
     } catch (IOException e) {
       LOG.log(Level.DEBUG, "heartbeat to " + peerAddress + " failed; reading will show why", e);
     }
-    return true;
   }
 
   /**
@@ -90,10 +113,24 @@ final class ControlSocket {
     int n;
     do {
       incoming.clear();
-      n = socket.read(incoming);
+      n = stream.read(incoming);
       heard |= n > 0;
-    } while (n == incoming.capacity());
+    } while (n > 0);
     return n >= 0;
+  }
+
+  /** Notes that the conductor shall tell when something comes; false when it does so already. */
+  boolean startWatching() {
+    if (watched) {
+      return false;
+    }
+    watched = true;
+    return true;
+  }
+
+  /** Notes that the conductor looks no longer. */
+  void stopWatching() {
+    watched = false;
   }
 
   /** Returns for how long nothing came from the peer. */

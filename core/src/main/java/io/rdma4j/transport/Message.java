@@ -13,20 +13,23 @@ public final class Message {
   private long offset;
   private int lengthBytes;
   private long correlationId;
-  private boolean request;
+  private int type;
 
   Message(Connection connection) {
     this.connection = connection;
   }
 
-  Message wrap(
-      MemorySegment memory, long offset, int lengthBytes, long correlationId, boolean request) {
+  Message wrap(int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
     this.memory = memory;
     this.offset = offset;
     this.lengthBytes = lengthBytes;
     this.correlationId = correlationId;
-    this.request = request;
+    this.type = type;
     return this;
+  }
+
+  int type() {
+    return type;
   }
 
   /** Forgets the memory, so that a view kept too long fails instead of reading the next message. */
@@ -34,6 +37,7 @@ public final class Message {
     memory = MemorySegment.NULL;
     offset = 0;
     lengthBytes = 0;
+    type = MessageType.DATA;
   }
 
   /** Returns the memory that holds the payload from {@link #offset()} on, beside other data. */
@@ -58,7 +62,12 @@ public final class Message {
 
   /** Returns true when the sender waits for a reply. */
   public boolean isRequest() {
-    return request;
+    return type == MessageType.REQUEST || type == MessageType.STREAM_REQUEST;
+  }
+
+  /** Returns true when the sender takes an answer in parts as well. */
+  public boolean isStreamRequest() {
+    return type == MessageType.STREAM_REQUEST;
   }
 
   /** Returns the number to give to {@link Connection#reply} when the reply comes later. */
@@ -78,8 +87,29 @@ public final class Message {
     return connection.reply(correlationId, buffer);
   }
 
+  /**
+   * Says that the request can not be answered; the requester hears PEER_FAILED with this reason, of
+   * which up to 1024 bytes travel.
+   */
+  public long fail(String reason) {
+    requireRequest();
+    return connection.fail(correlationId, reason);
+  }
+
+  /**
+   * Starts an answer in parts, which may go on after the handler's call.
+   *
+   * @throws IllegalStateException when the sender takes no parts
+   */
+  public ReplyStream openReplyStream() {
+    if (!isStreamRequest()) {
+      throw new IllegalStateException("the sender of this message takes no answer in parts");
+    }
+    return connection.replyStreams().open(correlationId);
+  }
+
   private void requireRequest() {
-    if (!request) {
+    if (!isRequest()) {
       throw new IllegalStateException("this message is no request, its sender expects no reply");
     }
   }

@@ -3,11 +3,15 @@ package io.rdma4j.transport;
 import io.rdma4j.Availability;
 import io.rdma4j.Rdma4jException;
 import io.rdma4j.concurrent.IdleStrategy;
+import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.pool.RegisteredBufferPool;
+import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.Provider;
+import io.rdma4j.status.StatusRegistry;
+import io.rdma4j.transport.Bootstrap.Accepted;
 import io.rdma4j.transport.Bootstrap.Established;
 import io.rdma4j.transport.NodeConfig.Threading;
 import io.rdma4j.transport.NodeConfig.Waiting;
@@ -15,20 +19,19 @@ import io.rdma4j.transport.internal.PathNegotiation;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -53,6 +56,7 @@ public final class Node implements AutoCloseable {
   private static final AtomicInteger NODES = new AtomicInteger();
 
   private final NodeConfig config;
+  private final NanoClock clock;
   private final List<Provider> providers;
   private final List<MemoryRegistrar> registrars;
   private final RegisteredBufferPool pool;
@@ -60,11 +64,16 @@ public final class Node implements AutoCloseable {
   private final Poller[] pollers;
   private final Conductor conductor;
   private final List<Connection> connections = new CopyOnWriteArrayList<>();
+  private final Map<ByteBuffer, Resumption> sessions = new ConcurrentHashMap<>();
   private final AtomicLong connectionIds = new AtomicLong();
   private final Semaphore handshakes = new Semaphore(MAX_HANDSHAKES);
   private final Set<SocketChannel> handshaking = ConcurrentHashMap.newKeySet();
   private final AtomicLong handshakesFailed = new AtomicLong();
   private final AtomicLong lateReplies = new AtomicLong();
+  private final ExportTable exports = new ExportTable();
+  private final AtomicLong pathChanges = new AtomicLong();
+  private final StatusRegistry metrics = new StatusRegistry();
+  private final List<StatusRegistry.Registration> metricSources = new ArrayList<>();
   private final AtomicBoolean closed = new AtomicBoolean();
 
   /**
@@ -74,9 +83,26 @@ public final class Node implements AutoCloseable {
    *     the address is taken; nothing is left behind
    */
   public static Node start(NodeConfig config) {
-    List<Provider> providers = Providers.create(config);
+    Node node = make(config, Providers.create(config), NanoClock.SYSTEM);
+    node.conductor.start();
+    return node;
+  }
+
+  /**
+   * Makes a node without any thread of its own, on a clock that the caller moves: who drives it
+   * calls {@link #poll()}, and {@link Connection#housekeep} and {@link Conductor#readSocket} for
+   * each connection in place of the conductor.
+   *
+   * @param config with {@link Threading#INVOKER}, and without an address to listen on
+   * @param providers owned by the node from here on, also when this fails
+   */
+  static Node driven(NodeConfig config, List<Provider> providers, NanoClock clock) {
+    return make(config, providers, clock);
+  }
+
+  private static Node make(NodeConfig config, List<Provider> providers, NanoClock clock) {
     try {
-      return new Node(config, providers, NODES.incrementAndGet());
+      return new Node(config, providers, clock, NODES.incrementAndGet());
     } catch (RuntimeException e) {
       Providers.close(providers, e);
       throw e;
@@ -87,29 +113,47 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  private Node(NodeConfig config, List<Provider> providers, int number) throws IOException {
+  private Node(NodeConfig config, List<Provider> providers, NanoClock clock, int number)
+      throws IOException {
     this.config = config;
+    this.clock = clock;
     Memory memory = makePool(config, providers);
     this.providers = memory.providers;
     this.registrars = Providers.registrars(memory.providers);
     this.pool = memory.pool;
-    this.bootstrap = new Bootstrap(memory.providers, config);
     try {
+      bootstrap = new Bootstrap(memory.providers, config);
       conductor =
           new Conductor(this, config.listenAddress(), "rdma4j-conductor-" + number, this::onAccept);
     } catch (IOException | RuntimeException e) {
       pool.close();
       throw e;
     }
-    pollers = new Poller[config.threading() == Threading.INVOKER ? 1 : config.pollers()];
-    for (int i = 0; i < pollers.length; i++) {
-      pollers[i] =
-          config.threading() == Threading.INVOKER
-              ? new Poller()
-              : new Poller("rdma4j-poller-" + number + "-" + i, idleStrategy());
-    }
-    conductor.start();
+    pollers = makePollers(number);
+    metricSources.add(metrics.register("pool", pool.metrics()));
+    metricSources.add(metrics.register("node", new NodeMetrics(this)));
     warnOfUnusable();
+  }
+
+  private Poller[] makePollers(int number) {
+    if (config.threading() == Threading.INVOKER) {
+      return new Poller[] {new Poller()};
+    }
+    List<Poller> made = new ArrayList<>();
+    try {
+      for (int i = 0; i < config.pollers(); i++) {
+        made.add(new Poller("rdma4j-poller-" + number + "-" + i, idleStrategy()));
+      }
+      return made.toArray(new Poller[0]);
+    } catch (RuntimeException e) {
+      // No descriptors left for their wait sets, for example.
+      for (Poller poller : made) {
+        poller.close(config.closeTimeoutNs());
+      }
+      attempt(e, conductor::close);
+      attempt(e, pool::close);
+      throw e;
+    }
   }
 
   private record Memory(RegisteredBufferPool pool, List<Provider> providers) {}
@@ -153,7 +197,9 @@ public final class Node implements AutoCloseable {
   }
 
   private IdleStrategy idleStrategy() {
-    return config.waiting() == Waiting.SPIN ? IdleStrategy.busySpin() : IdleStrategy.backoff();
+    return config.waiting() == Waiting.SPIN
+        ? IdleStrategy.busySpin()
+        : IdleStrategy.spinThenSleep(NanoClock.SYSTEM, config.spinNs());
   }
 
   // ---- what users call -------------------------------------------------------------------------
@@ -185,35 +231,42 @@ public final class Node implements AutoCloseable {
     if (peer.isUnresolved()) {
       throw new ConnectFailedException("host " + peer.getHostString() + " is not known", null);
     }
-    if (!handshakes.tryAcquire()) {
-      throw new ConnectFailedException(
-          MAX_HANDSHAKES + " handshakes of this node are under way already", null);
-    }
-    AtomicReference<@Nullable SocketChannel> opened = new AtomicReference<>();
     try {
-      requireOpen();
-      Established established =
-          bootstrap.initiate(
-              peer,
-              socket -> {
-                opened.set(socket);
-                handshaking.add(socket);
-              });
-      return add(established, pathOf(established), handler);
+      Attempt attempt = beginAttempt();
+      try {
+        Established established = bootstrap.initiate(peer, attempt::opened);
+        return add(established, pathOf(established), handler, peer);
+      } finally {
+        attempt.end();
+      }
     } catch (IOException e) {
       throw new ConnectFailedException("no connection to " + peer + ": " + e.getMessage(), e);
-    } finally {
-      SocketChannel socket = opened.get();
-      if (socket != null) {
-        handshaking.remove(socket);
-      }
-      handshakes.release();
     }
   }
 
   /** Returns the pool whose buffers connections of this node send without copying. */
   public RegisteredBufferPool pool() {
     return pool;
+  }
+
+  /**
+   * Lets peers reach memory by one-sided operations, until the region is closed. They get the
+   * rights given here and no others, to this memory and no other; whoever has the region's {@link
+   * ExportedRegion#descriptor() descriptor} has them, over any connection of this node.
+   *
+   * @param memory native; must stay valid until the region is closed
+   * @param access bits of {@link io.rdma4j.provider.MemoryAccess}, at least one for peers
+   * @return owned by the caller
+   * @throws IllegalArgumentException for memory on the heap, read-only memory that peers may write,
+   *     or rights that do not go together
+   */
+  public ExportedRegion export(MemorySegment memory, int access) {
+    requireOpen();
+    return exports.add(memory, access);
+  }
+
+  ExportTable exports() {
+    return exports;
   }
 
   /** Returns the address this node listens on, or null when it does not. */
@@ -236,6 +289,14 @@ public final class Node implements AutoCloseable {
     return config;
   }
 
+  /**
+   * Returns the registry of this node's metrics: those of its pool, connections and handshakes.
+   * Others may be added. The node's own leave it when the node is closed.
+   */
+  public StatusRegistry metrics() {
+    return metrics;
+  }
+
   /** Returns the state of paths, connections and pool. */
   public NodeStatus status() {
     Map<String, Availability> paths = new LinkedHashMap<>();
@@ -247,7 +308,12 @@ public final class Node implements AutoCloseable {
       states.add(connection.status());
     }
     return new NodeStatus(
-        paths, List.copyOf(states), pool.statistics(), handshakesFailed.get(), lateReplies.get());
+        paths,
+        List.copyOf(states),
+        pool.statistics(),
+        handshakesFailed.get(),
+        bootstrap.proofsRefused(),
+        lateReplies.get());
   }
 
   /** Closes everything in order; idempotent. Must not be called from a handler. */
@@ -293,6 +359,7 @@ public final class Node implements AutoCloseable {
       for (Connection connection : connections) {
         attempt(failure, () -> connection.abandon(reason));
       }
+      metricSources.forEach(source -> attempt(failure, source::close));
       attempt(failure, pool::close);
       Providers.close(providers, failure);
     } else {
@@ -319,7 +386,7 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  private static void attempt(Rdma4jException failure, Runnable step) {
+  private static void attempt(RuntimeException failure, Runnable step) {
     try {
       step.run();
     } catch (RuntimeException e) {
@@ -338,41 +405,123 @@ public final class Node implements AutoCloseable {
         result.rejected());
   }
 
+  Conductor conductor() {
+    return conductor;
+  }
+
   private static void discard(Established established) {
     established.result().endpoint().close(PathNegotiation.discarding());
     closeQuietly(established.socket());
   }
 
-  private Connection add(Established established, PathChoice path, ConnectionHandler handler)
+  ControlSocket controlOf(Established established, PathChoice path) {
+    return new ControlSocket(
+        established.socket(),
+        established.channel().stream(),
+        path.name().equals("tcp"),
+        config.heartbeatIntervalNs(),
+        clockNs());
+  }
+
+  /** Makes a connection of an established path; {@code peer} is null at the end that accepted. */
+  Connection add(
+      Established established,
+      PathChoice path,
+      ConnectionHandler handler,
+      @Nullable InetSocketAddress peer)
       throws IOException {
-    ControlSocket control =
-        new ControlSocket(
-            established.socket(),
-            path.name().equals("tcp"),
-            config.heartbeatIntervalNs(),
-            clockNs());
     long id = connectionIds.incrementAndGet();
-    Connection connection =
-        new Connection(
-            this,
-            pollers[(int) (id % pollers.length)],
-            id,
-            established.result().endpoint(),
-            control,
-            path,
-            handler);
+    Poller poller = pollers[(int) (id % pollers.length)];
+    ControlSocket control = controlOf(established, path);
+    Connection connection = connection(established, poller, id, control, path, handler, peer);
     // From here on the socket is the connection's; a close of the node must not cut it off.
     handshaking.remove(established.socket());
     synchronized (connections) {
       if (closed.get()) {
-        discard(established);
+        connection.discard();
         throw new IOException("the node is closed");
       }
       connections.add(connection);
+      Resumption resumption = connection.resumption();
+      if (resumption != null) {
+        sessions.put(ByteBuffer.wrap(resumption.session()), resumption);
+      }
       connection.poller().add(connection);
     }
     conductor.watch(connection);
     return connection;
+  }
+
+  private Connection connection(
+      Established established,
+      Poller poller,
+      long id,
+      ControlSocket control,
+      PathChoice path,
+      ConnectionHandler handler,
+      @Nullable InetSocketAddress peer) {
+    Endpoint first = established.result().endpoint();
+    byte[] session = established.session();
+    if (session == null) {
+      return new Connection(this, poller, id, first, control, path, handler);
+    }
+    AtomicReference<@Nullable Connection> made = new AtomicReference<>();
+    ResumableEndpoint endpoint =
+        new ResumableEndpoint(
+            first,
+            established.sizes(),
+            config.resumeTimeoutNs(),
+            cause -> Objects.requireNonNull(made.get()).pathEnded(cause));
+    Connection connection = new Connection(this, poller, id, endpoint, control, path, handler);
+    connection.resumeWith(
+        new Resumption(this, connection, endpoint, session, established.peerNode(), peer));
+    made.set(connection);
+    return connection;
+  }
+
+  /** Sets up another path for a connection of this node, and moves it there. */
+  void resume(InetSocketAddress peer, Resumption resumption, List<String> paths)
+      throws IOException {
+    Attempt attempt = beginAttempt();
+    try {
+      Established established =
+          bootstrap.resume(peer, attempt::opened, resumption.session(), paths);
+      resumption.move(established, pathOf(established));
+    } finally {
+      attempt.end();
+    }
+  }
+
+  private Attempt beginAttempt() throws IOException {
+    if (!handshakes.tryAcquire()) {
+      throw new IOException(MAX_HANDSHAKES + " handshakes of this node are under way already");
+    }
+    if (closed.get()) {
+      handshakes.release();
+      throw new IOException("the node is closed");
+    }
+    return new Attempt();
+  }
+
+  /** One outgoing handshake: a place among those allowed, and its socket. One thread. */
+  private final class Attempt {
+    private @Nullable SocketChannel socket;
+
+    void opened(SocketChannel opened) {
+      socket = opened;
+      handshaking.add(opened);
+    }
+
+    void end() {
+      if (socket != null) {
+        handshaking.remove(socket);
+      }
+      handshakes.release();
+    }
+  }
+
+  void watch(Connection connection) {
+    conductor.watch(connection);
   }
 
   private void onAccept(SocketChannel socket) {
@@ -392,9 +541,17 @@ public final class Node implements AutoCloseable {
       if (closed.get()) {
         throw new IOException("the node is closed");
       }
-      Established established = bootstrap.accept(socket);
-      unowned = established;
+      Accepted accepted = bootstrap.accept(socket, this::hasSession);
+      if (accepted == null) {
+        return;
+      }
+      Established established = accepted.established();
       PathChoice path = pathOf(established);
+      if (accepted.resumedSession() != null) {
+        resumed(accepted.resumedSession(), established, path);
+        return;
+      }
+      unowned = established;
       ConnectionHandler handler =
           config
               .acceptor()
@@ -403,7 +560,7 @@ public final class Node implements AutoCloseable {
         throw new IOException("refused by the application");
       }
       unowned = null;
-      add(established, path, handler);
+      add(established, path, handler, null);
     } catch (IOException | RuntimeException e) {
       handshakeFailed(socket, e);
       if (unowned != null) {
@@ -414,6 +571,21 @@ public final class Node implements AutoCloseable {
       handshaking.remove(socket);
       handshakes.release();
     }
+  }
+
+  private boolean hasSession(byte[] session, byte[] peerNode) {
+    Resumption resumption = sessions.get(ByteBuffer.wrap(session));
+    return resumption != null && resumption.isWith(peerNode);
+  }
+
+  private void resumed(byte[] session, Established established, PathChoice path)
+      throws IOException {
+    Resumption resumption = sessions.get(ByteBuffer.wrap(session));
+    if (resumption == null) {
+      discard(established);
+      throw new IOException("the connection to be resumed has ended meanwhile");
+    }
+    resumption.move(established, path);
   }
 
   private void handshakeFailed(SocketChannel socket, Exception e) {
@@ -437,6 +609,10 @@ public final class Node implements AutoCloseable {
 
   void forget(Connection connection) {
     connections.remove(connection);
+    Resumption resumption = connection.resumption();
+    if (resumption != null) {
+      sessions.remove(ByteBuffer.wrap(resumption.session()));
+    }
     connection.poller().remove(connection);
   }
 
@@ -447,11 +623,36 @@ public final class Node implements AutoCloseable {
   }
 
   long clockNs() {
-    return System.nanoTime();
+    return clock.nanoTime();
   }
 
   int registrarIndex(@Nullable MemoryRegistrar registrar) {
     return registrar == null ? -1 : registrars.indexOf(registrar);
+  }
+
+  void countPathChange() {
+    pathChanges.incrementAndGet();
+  }
+
+  long pathChanges() {
+    return pathChanges.get();
+  }
+
+  long handshakesFailed() {
+    return handshakesFailed.get();
+  }
+
+  long proofsRefused() {
+    return bootstrap.proofsRefused();
+  }
+
+  long lateReplies() {
+    return lateReplies.get();
+  }
+
+  boolean isUsable(String path) {
+    return providers.stream()
+        .anyMatch(provider -> provider.name().equals(path) && provider.availability().usable());
   }
 
   void countLateReply() {
@@ -465,41 +666,6 @@ public final class Node implements AutoCloseable {
       }
     }
     return false;
-  }
-
-  /** One step of a caller that waits for room. */
-  void idleWhileWaiting() {
-    if (isPollingThread()) {
-      throw new IllegalStateException(
-          "a handler must not wait for a reply; use requestAsync or another thread");
-    }
-    if (!pollers[0].hasThread()) {
-      poll();
-    } else {
-      LockSupport.parkNanos(20_000);
-    }
-  }
-
-  /** Waits for a reply up to {@code leftNs}, polling when nobody else does. */
-  void awaitReply(CompletableFuture<Reply> reply, long leftNs) {
-    if (isPollingThread()) {
-      throw new IllegalStateException(
-          "a handler must not wait for a reply; use requestAsync or another thread");
-    }
-    if (!pollers[0].hasThread()) {
-      if (poll() == 0) {
-        Thread.onSpinWait();
-      }
-      return;
-    }
-    try {
-      reply.get(leftNs, TimeUnit.NANOSECONDS);
-    } catch (TimeoutException | ExecutionException e) {
-      LOG.log(Level.TRACE, "a request ended without a reply; its caller looks why", e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new Rdma4jException("interrupted while waiting for a reply", e);
-    }
   }
 
   private void requireOpen() {

@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,7 +33,7 @@ public final class NodeConfig {
   public enum Waiting {
     /** Never give the core away: lowest latency, one busy core per poller. */
     SPIN,
-    /** Spin, then yield, then sleep up to a millisecond. */
+    /** Spin as long as that pays, at most {@link NodeConfig#spinNs}, then sleep until an event. */
     BACKOFF
   }
 
@@ -43,8 +44,10 @@ public final class NodeConfig {
   private final List<String> paths;
   private final Threading threading;
   private final Waiting waiting;
+  private final long spinNs;
   private final int pollers;
   private final EndpointConfig endpoint;
+  private final int requestWindow;
   private final long handshakeTimeoutNs;
   private final long heartbeatIntervalNs;
   private final long livenessTimeoutNs;
@@ -52,6 +55,12 @@ public final class NodeConfig {
   private final PoolConfig pool;
   private final @Nullable Path shmDirectory;
   private final @Nullable Verbs verbs;
+  private final List<SharedSecret> secrets;
+  private final @Nullable TlsConfig tls;
+  private final long resumeTimeoutNs;
+  private final long settleTimeNs;
+  private final long backoffBaseNs;
+  private final long backoffCapNs;
 
   private NodeConfig(Builder from) {
     listenAddress = from.listenAddress;
@@ -59,8 +68,10 @@ public final class NodeConfig {
     paths = List.copyOf(from.paths);
     threading = from.threading;
     waiting = from.waiting;
+    spinNs = from.spinNs;
     pollers = from.pollers;
     endpoint = new EndpointConfig(from.maxMessageBytes, from.window, from.ringBytes);
+    requestWindow = from.requestWindow;
     handshakeTimeoutNs = from.handshakeTimeoutNs;
     heartbeatIntervalNs = from.heartbeatIntervalNs;
     livenessTimeoutNs = from.livenessTimeoutNs;
@@ -68,6 +79,12 @@ public final class NodeConfig {
     pool = from.pool;
     shmDirectory = from.shmDirectory;
     verbs = from.verbs;
+    secrets = List.copyOf(from.secrets);
+    tls = from.tls;
+    resumeTimeoutNs = from.resumeTimeoutNs;
+    settleTimeNs = from.settleTimeNs;
+    backoffBaseNs = from.backoffBaseNs;
+    backoffCapNs = from.backoffCapNs;
   }
 
   /** Returns a configuration that connects but does not listen. */
@@ -105,6 +122,11 @@ public final class NodeConfig {
     return waiting;
   }
 
+  /** Returns how long a poller that may sleep spins before it does, at most. */
+  public long spinNs() {
+    return spinNs;
+  }
+
   /** Returns the number of pollers of a dedicated node. */
   public int pollers() {
     return pollers;
@@ -113,6 +135,11 @@ public final class NodeConfig {
   /** Returns the sizes this node would take for a connection. */
   public EndpointConfig endpoint() {
     return endpoint;
+  }
+
+  /** Returns how many requests of one connection may wait for their reply at a time. */
+  public int requestWindow() {
+    return requestWindow;
   }
 
   /** Returns the time for a connect with everything in it. */
@@ -145,6 +172,41 @@ public final class NodeConfig {
     return shmDirectory;
   }
 
+  /** Returns the secret that this node proves when it connects, or null when it needs none. */
+  public @Nullable SharedSecret secret() {
+    return secrets.isEmpty() ? null : secrets.getFirst();
+  }
+
+  /** Returns the secrets of which an incoming connection has to prove one; empty for none. */
+  List<SharedSecret> acceptedSecrets() {
+    return secrets;
+  }
+
+  /** Returns the encryption of the bootstrap connection, or null for none. */
+  public @Nullable TlsConfig tls() {
+    return tls;
+  }
+
+  /** Returns how long a connection outlives its path, 0 when it ends with it. */
+  public long resumeTimeoutNs() {
+    return resumeTimeoutNs;
+  }
+
+  /** Returns how long a path that has ended is left alone. */
+  public long settleTimeNs() {
+    return settleTimeNs;
+  }
+
+  /** Returns the bound of the first wait before a connection is resumed. */
+  public long backoffBaseNs() {
+    return backoffBaseNs;
+  }
+
+  /** Returns the largest bound of those waits. */
+  public long backoffCapNs() {
+    return backoffCapNs;
+  }
+
   /** Returns the verbs to use instead of the system's, or null. */
   public @Nullable Verbs verbs() {
     return verbs;
@@ -160,10 +222,14 @@ public final class NodeConfig {
         + threading
         + ", waiting="
         + waiting
+        + ", spinNs="
+        + spinNs
         + ", pollers="
         + pollers
         + ", "
         + endpoint
+        + ", requestWindow="
+        + requestWindow
         + ", handshakeTimeoutNs="
         + handshakeTimeoutNs
         + ", heartbeatIntervalNs="
@@ -172,6 +238,18 @@ public final class NodeConfig {
         + livenessTimeoutNs
         + ", closeTimeoutNs="
         + closeTimeoutNs
+        + ", secrets="
+        + secrets.size()
+        + ", tls="
+        + (tls == null ? "none" : tls.peerNames())
+        + ", resumeTimeoutNs="
+        + resumeTimeoutNs
+        + ", settleTimeNs="
+        + settleTimeNs
+        + ", backoffNs="
+        + backoffBaseNs
+        + ".."
+        + backoffCapNs
         + ", shmDirectory="
         + shmDirectory
         + ", "
@@ -186,10 +264,12 @@ public final class NodeConfig {
     private List<String> paths = List.of("shm", "verbs", "tcp");
     private Threading threading = Threading.DEDICATED;
     private Waiting waiting = Waiting.BACKOFF;
+    private long spinNs = 50_000L;
     private int pollers = 1;
     private int maxMessageBytes = 64 * 1024;
     private int window = 64;
     private int ringBytes = 1024 * 1024;
+    private int requestWindow = 1024;
     private long handshakeTimeoutNs = 5_000_000_000L;
     private long heartbeatIntervalNs = 500_000_000L;
     private long livenessTimeoutNs = 5_000_000_000L;
@@ -197,6 +277,12 @@ public final class NodeConfig {
     private PoolConfig pool = PoolConfig.fromEnvironment();
     private @Nullable Path shmDirectory;
     private @Nullable Verbs verbs;
+    private List<SharedSecret> secrets = List.of();
+    private @Nullable TlsConfig tls;
+    private long resumeTimeoutNs;
+    private long settleTimeNs = 5_000_000_000L;
+    private long backoffBaseNs = 100_000_000L;
+    private long backoffCapNs = 5_000_000_000L;
 
     private Builder() {}
 
@@ -225,6 +311,15 @@ public final class NodeConfig {
       return this;
     }
 
+    /**
+     * Sets how long a poller with {@link Waiting#BACKOFF} spins before it sleeps, at most. It
+     * learns to spin less while sleeps turn out long.
+     */
+    public Builder spin(Duration longest) {
+      this.spinNs = longest.toNanos();
+      return this;
+    }
+
     /** Sets the number of pollers of a dedicated node; connections are spread over them. */
     public Builder pollers(int pollers) {
       this.pollers = pollers;
@@ -246,6 +341,15 @@ public final class NodeConfig {
     /** Sets the bytes that may be under way in one direction on shm and tcp. */
     public Builder ringBytes(int ringBytes) {
       this.ringBytes = ringBytes;
+      return this;
+    }
+
+    /**
+     * Sets how many requests of one connection may wait for their reply at a time; blocking ones
+     * wait for a place, the others are refused with {@link io.rdma4j.SendResult#WINDOW_FULL}.
+     */
+    public Builder requestWindow(int requests) {
+      this.requestWindow = requests;
       return this;
     }
 
@@ -283,6 +387,51 @@ public final class NodeConfig {
       return this;
     }
 
+    /**
+     * Has both ends of every connection prove that they know a secret; who can not is shown out.
+     *
+     * <p>To change the secret of a running cluster, first let all nodes accept the new one as well,
+     * then let them prove the new one and accept the old one, then drop the old one.
+     *
+     * @param proven what this node proves, and accepts
+     * @param alsoAccepted what it accepts besides from those who connect
+     */
+    public Builder secret(SharedSecret proven, SharedSecret... alsoAccepted) {
+      this.secrets = Stream.concat(Stream.of(proven), Arrays.stream(alsoAccepted)).toList();
+      return this;
+    }
+
+    /** Encrypts and authenticates the bootstrap connection; both ends need it. */
+    public Builder tls(TlsConfig tls) {
+      this.tls = tls;
+      return this;
+    }
+
+    /**
+     * Lets connections outlive their path, where both nodes ask for that: when it ends, the node
+     * that connected looks for another one, and comes back to a better one that was lost once it
+     * has settled. Every message is delivered once and in order, whatever the paths do, as long as
+     * both processes live and a path comes up in time; meanwhile sends are back-pressured. Messages
+     * are kept until the peer has acknowledged them, for which each connection takes two rings of
+     * memory.
+     *
+     * @param timeout how long a connection waits for another path; 0, the default, ends it with its
+     *     path
+     * @param settleTime how long a path that has ended is the last choice
+     */
+    public Builder resume(Duration timeout, Duration settleTime) {
+      this.resumeTimeoutNs = timeout.toNanos();
+      this.settleTimeNs = settleTime.toNanos();
+      return this;
+    }
+
+    /** Bounds the random waits before attempts to resume: the first one, and the longest. */
+    public Builder backoff(Duration base, Duration cap) {
+      this.backoffBaseNs = base.toNanos();
+      this.backoffCapNs = cap.toNanos();
+      return this;
+    }
+
     /** Uses the given verbs instead of the system's libibverbs, for tests. */
     public Builder verbs(Verbs verbs) {
       this.verbs = verbs;
@@ -301,6 +450,7 @@ public final class NodeConfig {
           "listen",
           String.valueOf(listenAddress),
           "an address of a known host");
+      require(spinNs >= 0 && spinNs <= 1_000_000_000L, "spin", spinNs, "0 to 1 s, in ns");
       require(pollers >= 1 && pollers <= 256, "pollers", pollers, "1 to 256");
       require(
           maxMessageBytes >= 1 && maxMessageBytes <= 1 << 24,
@@ -319,6 +469,11 @@ public final class NodeConfig {
           "ringBytes",
           ringBytes,
           "at least 4 * maxMessageBytes = " + 4L * maxMessageBytes);
+      require(
+          requestWindow >= 1 && requestWindow <= RequestTable.MAX_SLOTS,
+          "requestWindow",
+          requestWindow,
+          "1 to " + RequestTable.MAX_SLOTS);
       require(handshakeTimeoutNs > 0, "handshakeTimeout", handshakeTimeoutNs, "above 0");
       require(heartbeatIntervalNs > 0, "heartbeatInterval", heartbeatIntervalNs, "above 0");
       require(
@@ -327,6 +482,14 @@ public final class NodeConfig {
           livenessTimeoutNs,
           "at least twice the heartbeat interval");
       require(closeTimeoutNs > 0, "closeTimeout", closeTimeoutNs, "above 0");
+      require(resumeTimeoutNs >= 0, "resumeTimeout", resumeTimeoutNs, "0 or more");
+      require(settleTimeNs >= 0, "settleTime", settleTimeNs, "0 or more");
+      require(backoffBaseNs > 0, "backoffBase", backoffBaseNs, "above 0");
+      require(
+          backoffCapNs >= backoffBaseNs && backoffCapNs < 1L << 62,
+          "backoffCap",
+          backoffCapNs,
+          "at least the base, " + backoffBaseNs);
       return new NodeConfig(this);
     }
 

@@ -13,6 +13,8 @@ import java.util.Map;
  * @param pool the pool's statistics
  * @param handshakesFailed incoming connections that never became one: strangers, time-outs,
  *     refusals
+ * @param proofsRefused peers, on either side of a connect, that could not prove the shared secret
+ *     or whose certificate is not trusted
  * @param lateReplies replies that came after their request had ended
  */
 public record NodeStatus(
@@ -20,4 +22,5 @@ public record NodeStatus(
     List<ConnectionStatus> connections,
     PoolStatistics pool,
     long handshakesFailed,
+    long proofsRefused,
     long lateReplies) {}

@@ -14,6 +14,14 @@ public final class RequestFailedException extends Rdma4jException {
     BACK_PRESSURED,
     /** The connection ended. The peer may still have handled the request. */
     DISCONNECTED,
+    /** The request was never sent: too many others waited for their reply until the deadline. */
+    WINDOW_FULL,
+    /** This side gave the request up: cancelled, or its thread was interrupted. */
+    CANCELLED,
+    /** The peer's handler failed, or said that it can not answer. */
+    PEER_FAILED,
+    /** The memory is not exported, or not that far, or not for this; this side or the peer saw. */
+    REMOTE_ACCESS,
     /** The reply came, but the pool had no buffer for it. */
     NO_BUFFER
   }

@@ -14,6 +14,14 @@ public interface CompletionChannel extends AutoCloseable {
    */
   boolean await(long timeoutNs);
 
+  /**
+   * Returns a descriptor that can be read while an event waits, for sleeping on several channels at
+   * once; -1 when the implementation has none. Owned by the channel.
+   */
+  default int descriptor() {
+    return -1;
+  }
+
   @Override
   void close();
 }

@@ -23,6 +23,16 @@ public interface CompletionQueue extends AutoCloseable {
    */
   void requestNotification(boolean solicitedOnly);
 
+  /**
+   * Lets one event stand for several completions (ibv_modify_cq(3)). Polling is not affected.
+   *
+   * @param completions up to 65535; an event is raised when so many have come
+   * @param periodUs up to 65535 microseconds; an event is raised at the latest so long after the
+   *     first of them
+   * @return false when the device does not offer it, as most do not: events stay as they are
+   */
+  boolean moderate(int completions, int periodUs);
+
   @Override
   void close();
 }

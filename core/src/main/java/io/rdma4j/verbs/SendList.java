@@ -144,6 +144,13 @@ public final class SendList implements AutoCloseable {
     return this;
   }
 
+  /** Makes the request started last ask for a completion, which stands for all before it. */
+  public SendList signalLast() {
+    long wr = lastRequest();
+    requests.set(JAVA_INT, wr + SEND_FLAGS, requests.get(JAVA_INT, wr + SEND_FLAGS) | SIGNALED);
+    return this;
+  }
+
   /** Appends a gather entry to the request started last. An empty message has none. */
   public SendList gather(long address, int lengthBytes, int lkey) {
     long wr = lastRequest();
@@ -182,6 +189,15 @@ public final class SendList implements AutoCloseable {
     requests.set(JAVA_LONG, wr + SWAP, swap);
     requests.set(JAVA_INT, wr + ATOMIC_RKEY, rkey);
     return this;
+  }
+
+  /** Takes back the request started last. */
+  public void dropLast() {
+    long wr = lastRequest();
+    if (wr > 0) {
+      requests.set(JAVA_LONG, wr - WR_BYTES + NEXT, 0L);
+    }
+    size--;
   }
 
   private long lastRequest() {

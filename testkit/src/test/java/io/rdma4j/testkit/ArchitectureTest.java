@@ -67,6 +67,7 @@ final class ArchitectureTest {
                   "provider.verbs",
                   "verbs",
                   "pool",
+                  "os",
                   "concurrent",
                   "status")),
           Map.entry(

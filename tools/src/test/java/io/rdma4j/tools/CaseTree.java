@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +37,7 @@ final class CaseTree {
     return new CaseTree(root);
   }
 
+  /** Copies a tree, over what is at {@code root} already. */
   static CaseTree copyOf(String name, Path root) throws IOException {
     Path from = recorded(name);
     Files.walkFileTree(
@@ -51,7 +53,11 @@ final class CaseTree {
           @Override
           public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
               throws IOException {
-            Files.copy(file, root.resolve(from.relativize(file)), LinkOption.NOFOLLOW_LINKS);
+            Files.copy(
+                file,
+                root.resolve(from.relativize(file)),
+                LinkOption.NOFOLLOW_LINKS,
+                StandardCopyOption.REPLACE_EXISTING);
             return FileVisitResult.CONTINUE;
           }
         });

@@ -32,6 +32,10 @@ final class Doctor {
     return run(false, "doctor", "--json", "--root", root.toString());
   }
 
+  static Doctor compare(Path root, Path then) {
+    return run(false, "doctor", "--json", "--root", root.toString(), "--then", then.toString());
+  }
+
   static Doctor text(Path root) {
     return run(false, "doctor", "--root", root.toString());
   }
@@ -76,6 +80,18 @@ final class Doctor {
         .filter(finding -> id.equals(finding.get("id")))
         .findFirst()
         .orElseThrow(() -> new AssertionError("no finding " + id + " in " + text));
+  }
+
+  /** What the given port counted between the two readings. */
+  Map<String, Object> delta(String device) {
+    return list(object("comparison"), "ports").stream()
+        .filter(port -> device.equals(port.get("device")))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError("no comparison of " + device + " in " + text));
+  }
+
+  static Map<String, Object> map(Map<String, Object> object, String key) {
+    return cast(object.get(key));
   }
 
   Map<String, Object> object(String key) {

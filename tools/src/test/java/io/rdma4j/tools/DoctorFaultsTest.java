@@ -202,14 +202,16 @@ final class DoctorFaultsTest {
   void jsonHasEveryKeyInItsPlace() throws IOException {
     Doctor doctor = Doctor.json(container().root());
     assertEquals(
-        "[devices, limits, libraries, hugePages, deviceNodes, kernelModules, numaNodes, findings]",
+        "[devices, limits, libraries, hugePages, deviceNodes, kernelModules, numaNodes,"
+            + " comparison, findings]",
         doctor.json().keySet().toString());
     assertEquals(
         "[name, transport, numaNode, usable, reasons, firmware, model, driver, software, node,"
-            + " nodeState, ports]",
+            + " nodeState, pcie, ports]",
         doctor.device("mlx5_1").keySet().toString());
     assertEquals(
-        "[port, state, linkLayer, rate, mtu, mtuSource, gids, recommendedGidIndex]",
+        "[port, state, linkLayer, rate, mtu, mtuSource, gids, recommendedGidIndex, netdev,"
+            + " roce, counters, unreadableCounters]",
         doctor.port("mlx5_1").keySet().toString());
     assertEquals(
         "[index, type, gid, netdev]", doctor.gids("mlx5_1").getFirst().keySet().toString());

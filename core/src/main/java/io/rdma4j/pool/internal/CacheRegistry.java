@@ -217,9 +217,13 @@ final class CacheRegistry {
     }
   }
 
-  /** Takes all caches out of use, present and future ones. */
+  /**
+   * Takes all caches out of use, present and future ones. The calling thread forgets its own, which
+   * it would otherwise keep alive, and the pool with it, for as long as it runs.
+   */
   synchronized void shut() {
     shut = true;
+    own.remove();
     for (ThreadCache cache : threadCaches) {
       cache.shut();
     }

@@ -91,6 +91,13 @@ final class RingWriter extends Padded {
     return WRITTEN;
   }
 
+  /** Returns whether a message of this length would not find the ring full, wherever it starts. */
+  boolean hasRoom(int lengthBytes) {
+    // The worst padding is a little less than the record itself.
+    long clearedEnd = position + 2 * RecordLayout.recordBytes(lengthBytes) + LINE_BYTES;
+    return clearedEnd - consumerPosition <= capacity || refreshConsumerPosition(clearedEnd) != FULL;
+  }
+
   private void clearAhead() {
     long to = Math.min(position + clearAheadBytes, consumerPosition + capacity);
     for (long p = clearedPosition; p < to; p += LINE_BYTES) {

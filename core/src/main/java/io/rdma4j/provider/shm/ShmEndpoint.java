@@ -9,6 +9,7 @@ import io.rdma4j.provider.EndpointConfig;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.Rest;
 import io.rdma4j.provider.TokenQueue;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -46,6 +47,8 @@ final class ShmEndpoint implements Endpoint {
   private final RingWriter writer;
   private final RingReader reader;
   private final MemorySegment peerClosed;
+  private final MemorySegment sleeps;
+  private final MemorySegment peerSleeps;
   private final TokenQueue tokens;
   private volatile @Nullable EndpointFailure failure;
   private volatile boolean closed;
@@ -67,6 +70,8 @@ final class ShmEndpoint implements Endpoint {
     writer = file.writer();
     reader = file.reader(config.maxMessageBytes());
     peerClosed = file.peerClosedFlag();
+    sleeps = file.sleepsFlag();
+    peerSleeps = file.peerSleepsFlag();
     tokens = new TokenQueue(config.window());
   }
 
@@ -123,6 +128,13 @@ final class ShmEndpoint implements Endpoint {
     return result;
   }
 
+  @Override
+  public boolean hasRoom() {
+    return closed
+        || failure != null
+        || (!tokens.isFull() && writer.hasRoom(config.maxMessageBytes()));
+  }
+
   private int notWritten(int result) {
     if (result == RingWriter.FULL) {
       return SendResult.BACK_PRESSURED;
@@ -142,6 +154,40 @@ final class ShmEndpoint implements Endpoint {
       idle(listener);
     }
     return given + messages;
+  }
+
+  /**
+   * Sets the flag, then looks into the ring. A sender publishes its record, then looks at the flag,
+   * without a fence in between, which would cost every message: one that crosses with this call may
+   * see no flag, and its record may not be seen here. That record waits for the look that follows
+   * the first, short sleep.
+   */
+  @Override
+  public Rest arm() {
+    if (closed) {
+      return Rest.UNTIL_EVENT;
+    }
+    WORD.setVolatile(sleeps, 0L, 1L);
+    boolean idle =
+        reader.isEmpty()
+            && tokens.isEmpty()
+            && failure == null
+            && (long) WORD.getAcquire(peerClosed, 0L) == 0;
+    return idle || reported ? Rest.UNTIL_EVENT : Rest.NONE;
+  }
+
+  @Override
+  public void disarm() {
+    if (!closed) {
+      WORD.setRelease(sleeps, 0L, 0L);
+    }
+  }
+
+  @Override
+  public boolean peerSleeps() {
+    return !closed
+        && (long) WORD.getAcquire(peerSleeps, 0L) != 0
+        && (long) WORD.getAndSet(peerSleeps, 0L, 0L) != 0;
   }
 
   /** Runs when no message was there: gives space back and looks for the end of the path. */

@@ -29,6 +29,8 @@ import java.util.Arrays;
  *   256   8  acceptor has closed: 1
  *   384   8  consumer position of ring 0, written by the acceptor
  *   512   8  consumer position of ring 1, written by the initiator
+ *   640   8  initiator sleeps: 1; set and cleared by it, cleared by who wakes it
+ *   768   8  acceptor sleeps: 1
  *  4096      ring 0, initiator to acceptor
  *  4096 + r  ring 1, acceptor to initiator
  * </pre>
@@ -43,6 +45,7 @@ final class ShmFile implements AutoCloseable {
   private static final int TOKEN_BYTES = 16;
   private static final long CLOSED_AT = 128;
   private static final long CONSUMER_AT = 384;
+  private static final long SLEEPS_AT = 640;
   private static final long APART_BYTES = 128;
   private static final long RINGS_AT = 4096;
 
@@ -151,6 +154,16 @@ final class ShmFile implements AutoCloseable {
   /** Returns the peer's closed flag. */
   MemorySegment peerClosedFlag() {
     return word(CLOSED_AT + (1 - side) * APART_BYTES);
+  }
+
+  /** Returns this side's word that says whether its polling thread sleeps. */
+  MemorySegment sleepsFlag() {
+    return word(SLEEPS_AT + side * APART_BYTES);
+  }
+
+  /** Returns the peer's such word. */
+  MemorySegment peerSleepsFlag() {
+    return word(SLEEPS_AT + (1 - side) * APART_BYTES);
   }
 
   private MemorySegment ring(int index) {

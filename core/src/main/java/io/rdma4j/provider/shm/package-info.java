@@ -14,6 +14,8 @@
  *  consumer position   reader, release, after clearing    writer, acquire, only when its cached
  *                                                         copy says full
  *  closed flag         its endpoint, release, once        the other endpoint, acquire, when idle
+ *  sleeps flag         its endpoint: 1, volatile, before  the other endpoint, acquire, after a send;
+ *                      sleep; 0, release, after it        cleared by get-and-set, then it rings
  * </pre>
  */
 @NullMarked

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.nio.channels.SocketChannel;
+import java.nio.channels.ByteChannel;
 
 /**
  * Bytes read from the socket and not yet delivered.
@@ -49,7 +49,7 @@ final class ReceiveBuffer {
    *
    * @return bytes read, 0 when there were none, -1 at the end of the stream
    */
-  int fill(SocketChannel socket) throws IOException {
+  int fill(ByteChannel socket) throws IOException {
     if (start == end) {
       start = 0;
       end = 0;

@@ -10,7 +10,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
-import java.nio.channels.SocketChannel;
+import java.nio.channels.ByteChannel;
 
 /**
  * Frames that wait for the socket: a ring of bytes, filled by the sender and emptied into the
@@ -76,6 +76,11 @@ final class SendRing {
     return tail - (long) HEAD.getAcquire(this) > capacity >>> 1;
   }
 
+  /** Returns whether a frame of this payload would find room; by the sender. */
+  boolean hasRoom(int lengthBytes) {
+    return tail + HEADER_BYTES + lengthBytes - (long) HEAD.getAcquire(this) <= capacity;
+  }
+
   /** Appends a frame, or returns false when there is no room; by the sender. */
   boolean append(
       int type, int flags, long correlationId, MemorySegment source, long offset, int lengthBytes) {
@@ -115,7 +120,7 @@ final class SendRing {
    * Writes what the socket takes now, unless the other thread is doing so. Returns after a few
    * rounds even when the sender keeps adding; the next flush goes on.
    */
-  void flush(SocketChannel socket) throws IOException {
+  void flush(ByteChannel socket) throws IOException {
     boolean more = true;
     for (int round = 0; more && round < MAX_ROUNDS && isPending(); round++) {
       if (!FLUSHING.compareAndSet(this, false, true)) {
@@ -132,7 +137,7 @@ final class SendRing {
   }
 
   /** Writes what is there at the start; returns false when the socket takes no more. */
-  private boolean write(SocketChannel socket) throws IOException {
+  private boolean write(ByteChannel socket) throws IOException {
     long from = head;
     long end = (long) TAIL.getAcquire(this);
     while (from != end) {

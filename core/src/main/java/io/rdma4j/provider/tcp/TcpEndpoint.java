@@ -10,16 +10,17 @@ import io.rdma4j.provider.EndpointConfig;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.Rest;
 import io.rdma4j.provider.TokenQueue;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.channels.SocketChannel;
+import java.nio.channels.ByteChannel;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One end of a connection over a non-blocking socket.
+ * One end of a connection over a non-blocking socket, plain or encrypted.
  *
  * <p>Threads as {@link Endpoint} says. A frame waits in the send buffer until {@link #flush}, the
  * next poll, or until half the buffer is taken; then all go in one write. A registered send is
@@ -33,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 final class TcpEndpoint implements Endpoint {
   private static final int LEAST_BUFFER_BYTES = 64 * 1024;
 
-  private final SocketChannel socket;
+  private final ByteChannel socket;
   private final EndpointConfig config;
   private final String description;
   private final Arena arena = Arena.ofShared();
@@ -45,7 +46,7 @@ final class TcpEndpoint implements Endpoint {
   private boolean ended;
 
   /** Uses {@code socket}, which must be non-blocking, without owning it. */
-  TcpEndpoint(SocketChannel socket, EndpointConfig config, String description) {
+  TcpEndpoint(ByteChannel socket, EndpointConfig config, String description) {
     this.socket = socket;
     this.config = config;
     this.description = description;
@@ -134,6 +135,12 @@ final class TcpEndpoint implements Endpoint {
   }
 
   @Override
+  public boolean hasRoom() {
+    return sendState != SendResult.OK
+        || (!tokens.isFull() && sendRing.hasRoom(config.maxMessageBytes()));
+  }
+
+  @Override
   public void flush() {
     if (!isFlushed()) {
       writePending();
@@ -178,6 +185,15 @@ final class TcpEndpoint implements Endpoint {
       }
     }
     return given + messages;
+  }
+
+  /** The socket becomes readable; what it has not taken yet is tried again after a moment. */
+  @Override
+  public Rest arm() {
+    if (!tokens.isEmpty()) {
+      return Rest.NONE;
+    }
+    return isFlushed() && writeFailure.get() == null ? Rest.UNTIL_EVENT : Rest.BRIEF;
   }
 
   private int deliver(EndpointListener listener, int messageLimit) {

@@ -9,6 +9,7 @@ import io.rdma4j.provider.Provider;
 import java.io.IOException;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
+import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
 import java.util.List;
 
@@ -77,8 +78,10 @@ public final class TcpProvider implements Provider {
     SocketChannel socket = handshake.socket();
     socket.setOption(StandardSocketOptions.TCP_NODELAY, true);
     socket.configureBlocking(false);
-    String description = "tcp " + handshake.localAddress() + " to " + handshake.peerAddress();
-    return new TcpEndpoint(socket, config, description);
+    ByteChannel stream = handshake.stream();
+    String name = stream instanceof SocketChannel ? "tcp " : "tcp with TLS, ";
+    String description = name + handshake.localAddress() + " to " + handshake.peerAddress();
+    return new TcpEndpoint(stream, config, description);
   }
 
   private static byte[] greeting(EndpointConfig config) {

@@ -1,5 +1,6 @@
 package io.rdma4j.provider.verbs;
 
+import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.MemoryAccess;
@@ -20,13 +21,17 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class DeviceContext implements MemoryRegistrar, AutoCloseable {
   private final Device device;
+  private final VerbsSettings settings;
+  private final NanoClock clock;
   private final ProtectionDomain domain;
   private final Set<VerbsEndpoint> endpoints = ConcurrentHashMap.newKeySet();
   private final ReentrantLock eventLock = new ReentrantLock();
 
   /** Takes ownership of the device, also when this fails. */
-  DeviceContext(Device device) {
+  DeviceContext(Device device, VerbsSettings settings, NanoClock clock) {
     this.device = device;
+    this.settings = settings;
+    this.clock = clock;
     try {
       domain = device.allocateProtectionDomain();
     } catch (RuntimeException e) {
@@ -37,6 +42,14 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
 
   Device device() {
     return device;
+  }
+
+  VerbsSettings settings() {
+    return settings;
+  }
+
+  NanoClock clock() {
+    return clock;
   }
 
   ProtectionDomain domain() {

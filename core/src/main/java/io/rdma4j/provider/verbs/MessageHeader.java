@@ -33,6 +33,8 @@ final class MessageHeader {
 
   private static final ValueLayout.OfInt INT =
       ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+  private static final ValueLayout.OfShort SHORT =
+      ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
   private static final ValueLayout.OfLong LONG =
       ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
@@ -49,6 +51,11 @@ final class MessageHeader {
     memory.set(INT, at, lengthBytes);
     memory.set(INT, at + 4, (credits & 0xffff) | kind << 16 | type << 24);
     memory.set(LONG, at + 8, correlationId);
+  }
+
+  /** Replaces the credits of a header that was written before. */
+  static void setCredits(MemorySegment memory, long at, int credits) {
+    memory.set(SHORT, at + 4, (short) credits);
   }
 
   static int lengthBytes(MemorySegment memory, long at) {

@@ -15,21 +15,26 @@ import java.lang.invoke.VarHandle;
  * slots here. {@link #CONTROL_SENDS} slots are kept for credit messages and the goodbye, which need
  * no credit.
  *
- * <p>Signalling: a send from registered memory always asks for a completion, since its owner waits
- * for the memory. Copied sends do so only every {@code signalInterval}-th time; nobody waits for
- * their slots, and the interval is below half of the queue, so whenever the queue is full a
- * completion is under way. A completion stands for all requests before it: a send queue completes
- * in order.
+ * <p>A request waits in the {@link SendBatch} until the batch is full, or until {@link #flush}. It
+ * has its slot, its credit and its place in the order by then, but the device knows nothing of it:
+ *
+ * <pre>
+ *  completed        posted           queued
+ *  | with the device | in the batch   |
+ * </pre>
+ *
+ * <p>The credits told in a header are those at the time it was queued; the last header of a batch
+ * gets the newest ones when the doorbell is rung.
  *
  * <p>Thread contract: see the package. Methods that post take the send lock; {@link #complete},
  * {@link #takeCredits} and {@link #giveBackAll} belong to the polling thread.
  */
 final class SendSide implements AutoCloseable {
   static final int CONTROL_SENDS = 4;
-  private static final int MAX_SIGNAL_INTERVAL = 32;
   private static final long NO_TOKEN = -1;
 
   private static final VarHandle LOCK;
+  private static final VarHandle QUEUED;
   private static final VarHandle POSTED;
   private static final VarHandle COMPLETED;
   private static final VarHandle CREDIT_LIMIT;
@@ -39,6 +44,7 @@ final class SendSide implements AutoCloseable {
     try {
       MethodHandles.Lookup lookup = MethodHandles.lookup();
       LOCK = lookup.findVarHandle(SendSide.class, "lock", int.class);
+      QUEUED = lookup.findVarHandle(SendSide.class, "queued", long.class);
       POSTED = lookup.findVarHandle(SendSide.class, "posted", long.class);
       COMPLETED = lookup.findVarHandle(SendSide.class, "completed", long.class);
       CREDIT_LIMIT = lookup.findVarHandle(SendSide.class, "creditLimit", long.class);
@@ -48,26 +54,27 @@ final class SendSide implements AutoCloseable {
     }
   }
 
-  private final QueuePair queuePair;
   private final SlotMemory slots;
   private final ReceiveSide receives;
   private final MemorySegment memory;
-  private final SendList request = new SendList(1, 2);
+  private final SendBatch batch;
   private final long[] tokens;
   private final int dataSlots;
   private final int creditThreshold;
   private final int maxInlineBytes;
-  private final int signalInterval;
+  private final boolean gathers;
 
   @SuppressWarnings("unused") // through LOCK
   private int lock;
 
   // Written by the holder of the send lock.
+  private long queued;
   private long posted;
+  private long dataQueued;
   private long dataSent;
   private long creditsTold;
+  private long lastHeader;
   private int nextSlot;
-  private int unsignaled;
   private volatile boolean shut;
 
   // Written by the polling thread.
@@ -75,16 +82,28 @@ final class SendSide implements AutoCloseable {
   private long creditLimit;
   private int completedSlot;
 
-  SendSide(QueuePair queuePair, SlotMemory slots, ReceiveSide receives, int slotCount, int window) {
-    this.queuePair = queuePair;
+  /**
+   * Starts with all slots free.
+   *
+   * @param gatherEntries of one request, 1 or more; with 1 registered memory is copied to the slot
+   */
+  SendSide(
+      QueuePair queuePair,
+      SlotMemory slots,
+      ReceiveSide receives,
+      int slotCount,
+      int window,
+      int gatherEntries,
+      BatchTuner tuner) {
     this.slots = slots;
     this.receives = receives;
     memory = slots.memory();
+    batch = new SendBatch(queuePair, slotCount, tuner);
     tokens = new long[slotCount];
     dataSlots = slotCount - CONTROL_SENDS;
     creditThreshold = (window + 1) / 2;
     maxInlineBytes = queuePair.maxInlineBytes();
-    signalInterval = Math.clamp(slotCount / 4, 1, MAX_SIGNAL_INTERVAL);
+    gathers = gatherEntries > 1;
     creditLimit = window;
   }
 
@@ -92,61 +111,117 @@ final class SendSide implements AutoCloseable {
     lock();
     try {
       if (!hasRoom()) {
-        return shut ? SendResult.NOT_CONNECTED : SendResult.BACK_PRESSURED;
+        return noRoom();
       }
-      long at = slots.sendOffset(nextSlot);
-      MemorySegment.copy(source, offset, memory, at + MessageHeader.BYTES, lengthBytes);
-      int totalBytes = MessageHeader.BYTES + lengthBytes;
-      int flags = totalBytes <= maxInlineBytes ? SendList.INLINE : 0;
-      if (++unsignaled >= signalInterval) {
-        flags |= SendList.SIGNALED;
-      }
-      start(at, lengthBytes, MessageHeader.DATA, type, correlationId, flags);
-      request.gather(slots.address(at), totalBytes, slots.lkey());
-      postData(flags, NO_TOKEN);
-      return SendResult.OK;
+      return queueCopy(type, correlationId, source, offset, lengthBytes, NO_TOKEN);
     } finally {
       unlock();
     }
   }
 
   long sendRegistered(
-      int type, long correlationId, long address, int lengthBytes, int lkey, long token) {
+      int type,
+      long correlationId,
+      MemorySegment source,
+      long offset,
+      int lengthBytes,
+      int lkey,
+      long token) {
     lock();
     try {
       if (!hasRoom()) {
-        return shut ? SendResult.NOT_CONNECTED : SendResult.BACK_PRESSURED;
+        return noRoom();
+      }
+      if (!gathers || lengthBytes == 0) {
+        // An entry of length 0 would mean 2 GiB on some devices.
+        return queueCopy(type, correlationId, source, offset, lengthBytes, token);
       }
       long at = slots.sendOffset(nextSlot);
-      int flags = SendList.SIGNALED;
-      start(at, lengthBytes, MessageHeader.DATA, type, correlationId, flags);
-      request.gather(slots.address(at), MessageHeader.BYTES, slots.lkey());
-      if (lengthBytes > 0) {
-        // An entry of length 0 means 2 GiB on some devices.
-        request.gather(address, lengthBytes, lkey);
-      }
-      postData(flags, token);
+      start(at, MessageHeader.DATA, type, correlationId, lengthBytes, token)
+          .gather(slots.address(at), MessageHeader.BYTES, slots.lkey())
+          .gather(source.address() + offset, lengthBytes, lkey);
+      queueData(token);
       return SendResult.OK;
     } finally {
       unlock();
     }
   }
 
+  private long queueCopy(
+      int type,
+      long correlationId,
+      MemorySegment source,
+      long offset,
+      int lengthBytes,
+      long token) {
+    long at = slots.sendOffset(nextSlot);
+    MemorySegment.copy(source, offset, memory, at + MessageHeader.BYTES, lengthBytes);
+    start(at, MessageHeader.DATA, type, correlationId, lengthBytes, token)
+        .gather(slots.address(at), MessageHeader.BYTES + lengthBytes, slots.lkey());
+    queueData(token);
+    return SendResult.OK;
+  }
+
+  /** Posts what waits, so that room can come; the sender may not poll before it tries again. */
+  private long noRoom() {
+    if (shut) {
+      return SendResult.NOT_CONNECTED;
+    }
+    ring();
+    return SendResult.BACK_PRESSURED;
+  }
+
+  /** Posts what waits for company. */
+  void flush() {
+    lock();
+    try {
+      ring();
+    } finally {
+      unlock();
+    }
+  }
+
+  /** Posts what waits, unless a sender is at work, who will do so itself. Polling thread. */
+  void flushIfFree() {
+    if (hasUnposted() && tryLock()) {
+      try {
+        ring();
+      } finally {
+        unlock();
+      }
+    }
+  }
+
+  /** Returns whether something waits for a doorbell. Any thread. */
+  boolean hasUnposted() {
+    return (long) QUEUED.getOpaque(this) != (long) POSTED.getOpaque(this);
+  }
+
   /** Returns the credits owed in a message of their own when half a window is owed. */
   void returnCredits() {
-    // creditsTold may be an old value here, which is too low; it is read again under the lock.
-    if (receives.reposted() - creditsTold < creditThreshold || !tryLock()) {
+    if (!owesCredits() || !tryLock()) {
       return;
     }
     try {
-      if (!shut
-          && receives.reposted() - creditsTold >= creditThreshold
-          && posted - (long) COMPLETED.getAcquire(this) < tokens.length - 1) {
-        postControl(MessageHeader.CREDIT);
+      if (shut || receives.reposted() - creditsTold < creditThreshold) {
+        return;
+      }
+      if (batch.size() > 0) {
+        ring(); // a message that goes anyway tells them
+      } else if (queued - (long) COMPLETED.getAcquire(this) < tokens.length - 1) {
+        queueControl(MessageHeader.CREDIT);
       }
     } finally {
       unlock();
     }
+  }
+
+  /**
+   * Returns whether a message of credits is due. The number told may be an old one here, which is
+   * too low; {@link #returnCredits} reads it again under the lock. Any thread.
+   */
+  boolean owesCredits() {
+    return receives.reposted() - creditsTold >= creditThreshold;
   }
 
   /** Refuses further sends. */
@@ -160,8 +235,8 @@ final class SendSide implements AutoCloseable {
   void shutWithGoodbye() {
     lock();
     try {
-      if (!shut && posted - completed < tokens.length) {
-        postControl(MessageHeader.GOODBYE);
+      if (!shut && queued - completed < tokens.length) {
+        queueControl(MessageHeader.GOODBYE);
       }
     } finally {
       shut = true;
@@ -169,50 +244,87 @@ final class SendSide implements AutoCloseable {
     }
   }
 
-  private void postControl(byte kind) {
+  /** Control messages wait for nobody; what is queued goes with them, in its order. */
+  private void queueControl(byte kind) {
     long at = slots.sendOffset(nextSlot);
-    int flags = SendList.SIGNALED | (MessageHeader.BYTES <= maxInlineBytes ? SendList.INLINE : 0);
-    start(at, 0, kind, 0, 0, flags);
-    request.gather(slots.address(at), MessageHeader.BYTES, slots.lkey());
-    post(flags, NO_TOKEN);
+    start(at, kind, 0, 0, 0, NO_TOKEN).gather(slots.address(at), MessageHeader.BYTES, slots.lkey());
+    queue(NO_TOKEN);
+    ring();
   }
 
   private boolean hasRoom() {
     return !shut
-        && dataSent < (long) CREDIT_LIMIT.getAcquire(this)
-        && posted - (long) COMPLETED.getAcquire(this) < dataSlots;
+        && dataQueued < (long) CREDIT_LIMIT.getAcquire(this)
+        && queued - (long) COMPLETED.getAcquire(this) < dataSlots;
   }
 
-  private void start(long at, int lengthBytes, byte kind, int type, long correlationId, int flags) {
+  /** Returns whether a send would not be held back; by the sending thread. */
+  boolean hasRoomOrEnd() {
+    lock();
+    try {
+      return shut || hasRoom();
+    } finally {
+      unlock();
+    }
+  }
+
+  private SendList start(
+      long at, byte kind, int type, long correlationId, int lengthBytes, long token) {
     creditsTold = receives.reposted();
+    lastHeader = at;
     MessageHeader.write(memory, at, lengthBytes, (int) creditsTold, kind, type, correlationId);
-    request.clear();
-    request.add(WorkRequestId.ofSend(posted), SendList.OP_SEND, flags);
+    int flags = MessageHeader.BYTES + lengthBytes <= maxInlineBytes ? SendList.INLINE : 0;
+    return batch.add(queued, flags, token != NO_TOKEN);
   }
 
-  /** Counts before it posts: the peer's credit may come back before this method returns. */
-  private void postData(int flags, long token) {
-    DATA_SENT.setRelease(this, dataSent + 1);
-    post(flags, token);
+  private void queueData(long token) {
+    dataQueued++;
+    queue(token);
+    if (batch.isFull()) {
+      try {
+        ring();
+      } catch (PostRefusedException e) {
+        takeBackLast();
+        throw e;
+      }
+    }
+  }
+
+  private void queue(long token) {
+    tokens[nextSlot] = token;
+    nextSlot = nextSlot + 1 == tokens.length ? 0 : nextSlot + 1;
+    QUEUED.setRelease(this, queued + 1);
+  }
+
+  /** The caller of a send that is refused keeps its memory. */
+  private void takeBackLast() {
+    batch.dropLast();
+    nextSlot = nextSlot == 0 ? tokens.length - 1 : nextSlot - 1;
+    QUEUED.setRelease(this, queued - 1);
   }
 
   /**
-   * Rings the doorbell. The slot is published before: the completion may reach the polling thread
-   * before this method returns.
+   * Rings the doorbell. Counts before: completions and the peer's credits may reach the polling
+   * thread before this method returns.
    */
-  private void post(int flags, long token) {
-    tokens[nextSlot] = token;
-    POSTED.setRelease(this, posted + 1);
-    if (queuePair.postSend(request) == 0) {
-      POSTED.setRelease(this, posted - 1);
+  private void ring() {
+    if (batch.size() == 0 || shut) {
+      return;
+    }
+    long credits = receives.reposted();
+    if (credits != creditsTold) {
+      creditsTold = credits;
+      MessageHeader.setCredits(memory, lastHeader, (int) credits);
+    }
+    DATA_SENT.setRelease(this, dataQueued);
+    POSTED.setRelease(this, queued);
+    int refused = batch.ring();
+    if (refused > 0) {
+      POSTED.setRelease(this, queued - refused);
       shut = true;
       throw new PostRefusedException(
-          "ibv_post_send", request.errno(), (int) (posted - completed), tokens.length);
+          "ibv_post_send", batch.errno(), (int) (posted - completed), tokens.length);
     }
-    if ((flags & SendList.SIGNALED) != 0) {
-      unsignaled = 0;
-    }
-    nextSlot = nextSlot + 1 == tokens.length ? 0 : nextSlot + 1;
   }
 
   /**
@@ -229,8 +341,12 @@ final class SendSide implements AutoCloseable {
       // siw may queue a request, refuse it all the same, and flush it later: it was not counted.
       sequence = posted - 1;
     }
+    return free(sequence + 1, listener);
+  }
+
+  private int free(long end, EndpointListener listener) {
     int givenBack = 0;
-    while (completed <= sequence) {
+    while (completed < end) {
       long token = tokens[completedSlot];
       completedSlot = completedSlot + 1 == tokens.length ? 0 : completedSlot + 1;
       COMPLETED.setRelease(this, completed + 1);
@@ -242,14 +358,17 @@ final class SendSide implements AutoCloseable {
     return givenBack;
   }
 
-  /** Frees all slots; the queue pair must be destroyed or drained. */
+  /**
+   * Frees all slots, also of what was never posted; sends must be shut, and the queue pair
+   * destroyed or drained.
+   */
   int giveBackAll(EndpointListener listener) {
-    long last = (long) POSTED.getAcquire(this) - 1;
+    long end = (long) QUEUED.getAcquire(this);
     int givenBack = 0;
     RuntimeException failure = null;
-    while (completed <= last) {
+    while (completed < end) {
       try {
-        givenBack += complete(completed, listener);
+        givenBack += free(completed + 1, listener);
       } catch (RuntimeException e) {
         // The listener's: the other tokens have to come back all the same.
         if (failure == null) {
@@ -265,7 +384,22 @@ final class SendSide implements AutoCloseable {
     return givenBack;
   }
 
-  /** Returns how many requests have not completed. */
+  /** Gives back what was queued and never posted; sends must be shut. */
+  int giveBackUnposted(EndpointListener listener) {
+    int givenBack = 0;
+    for (long sequence = posted; sequence < queued; sequence++) {
+      int slot = (int) ((completedSlot + sequence - completed) % tokens.length);
+      long token = tokens[slot];
+      tokens[slot] = NO_TOKEN;
+      if (token != NO_TOKEN) {
+        givenBack++;
+        listener.onSent(token);
+      }
+    }
+    return givenBack;
+  }
+
+  /** Returns how many requests the device has. */
   long outstanding() {
     return (long) POSTED.getAcquire(this) - completed;
   }
@@ -304,6 +438,6 @@ final class SendSide implements AutoCloseable {
 
   @Override
   public void close() {
-    request.close();
+    batch.close();
   }
 }

@@ -8,8 +8,10 @@ import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.Rest;
 import io.rdma4j.verbs.CmEvent;
 import io.rdma4j.verbs.CmId;
+import io.rdma4j.verbs.CompletionChannel;
 import io.rdma4j.verbs.CompletionQueue;
 import io.rdma4j.verbs.Completions;
 import io.rdma4j.verbs.QueuePair;
@@ -61,6 +63,7 @@ final class VerbsEndpoint implements Endpoint {
   private final DeviceContext context;
   private final CmId id;
   private final EndpointConfig config;
+  private final CompletionChannel channel;
   private final CompletionQueue completionQueue;
   private final QueuePair queuePair;
   private final SlotMemory slots;
@@ -76,6 +79,10 @@ final class VerbsEndpoint implements Endpoint {
 
   private volatile State state = State.OPEN;
   private boolean eventsClosed;
+
+  /** The completion queue announces its next completion; the set-up has asked for that. */
+  private boolean armed = true;
+
   private int batchCount;
   private int batchCursor;
   private long drainStartNs;
@@ -84,11 +91,15 @@ final class VerbsEndpoint implements Endpoint {
   /** Nothing that follows counts: an error, a violation, or the peer's goodbye was seen. */
   private boolean broken;
 
+  /** Nothing more of the peer counts: it said goodbye, or broke the protocol. */
+  private boolean peerDone;
+
   VerbsEndpoint(
       DeviceContext context,
       CmId id,
       String peer,
       EndpointConfig config,
+      CompletionChannel channel,
       CompletionQueue completionQueue,
       QueuePair queuePair,
       SlotMemory slots,
@@ -98,6 +109,7 @@ final class VerbsEndpoint implements Endpoint {
     this.context = context;
     this.id = id;
     this.config = config;
+    this.channel = channel;
     this.completionQueue = completionQueue;
     this.queuePair = queuePair;
     this.slots = slots;
@@ -179,11 +191,32 @@ final class VerbsEndpoint implements Endpoint {
       return refusal(now);
     }
     try {
-      return sends.sendRegistered(
-          type, correlationId, source.address() + offset, lengthBytes, lkey, token);
+      return sends.sendRegistered(type, correlationId, source, offset, lengthBytes, lkey, token);
     } catch (PostRefusedException | VerbsException e) {
       return failSend(e);
     }
+  }
+
+  @Override
+  public boolean hasRoom() {
+    return state != State.OPEN || sends.hasRoomOrEnd();
+  }
+
+  @Override
+  public void flush() {
+    if (state != State.OPEN || !sends.hasUnposted()) {
+      return;
+    }
+    try {
+      sends.flush();
+    } catch (PostRefusedException | VerbsException e) {
+      failSend(e);
+    }
+  }
+
+  @Override
+  public boolean isFlushed() {
+    return state != State.OPEN || !sends.hasUnposted();
   }
 
   private void checkMessage(int type, MemorySegment source, long offset, int lengthBytes) {
@@ -244,10 +277,7 @@ final class VerbsEndpoint implements Endpoint {
         }
       }
       if (!broken) {
-        if (messages == 0) {
-          receives.flush();
-        }
-        sends.returnCredits();
+        endBatch(messages, listener);
       }
     } catch (PostRefusedException | VerbsException e) {
       report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
@@ -260,6 +290,19 @@ final class VerbsEndpoint implements Endpoint {
     return messages + tokens;
   }
 
+  /** Posts what the listener has sent, and receives and credits that are due. */
+  private void endBatch(int messages, EndpointListener listener) {
+    if (messages > 0) {
+      listener.onBatchEnd();
+    } else {
+      receives.flush();
+    }
+    if (state == State.OPEN) {
+      sends.returnCredits();
+      sends.flushIfFree();
+    }
+  }
+
   /** Moves to the next completion; false when the queue is empty. */
   private boolean nextCompletion() {
     if (batchCursor < batchCount) {
@@ -269,6 +312,43 @@ final class VerbsEndpoint implements Endpoint {
     batchCount = 0;
     batchCount = completionQueue.poll(batch);
     return batchCount > 0;
+  }
+
+  @Override
+  public int eventDescriptor() {
+    return channel.descriptor();
+  }
+
+  /** Poll, arm, poll: a completion that came before the arming raises no event. */
+  @Override
+  public Rest arm() {
+    return switch (state) {
+      case OPEN -> armOpen();
+      case DRAINING -> Rest.BRIEF;
+      case ENDED, CLOSED -> Rest.UNTIL_EVENT;
+    };
+  }
+
+  private Rest armOpen() {
+    if (trouble.get() != null || sends.hasUnposted() || sends.owesCredits()) {
+      return Rest.NONE;
+    }
+    try {
+      while (armed && channel.await(0)) {
+        armed = false; // an event of the past, and there may be more than one
+      }
+      if (!armed) {
+        completionQueue.requestNotification(false);
+        armed = true;
+      }
+      if (nextCompletion()) {
+        return Rest.NONE;
+      }
+    } catch (VerbsException e) {
+      report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+      return Rest.NONE;
+    }
+    return channel.descriptor() < 0 ? Rest.BRIEF : Rest.UNTIL_EVENT;
   }
 
   /** Returns the messages delivered: 1 or 0. */
@@ -315,13 +395,20 @@ final class VerbsEndpoint implements Endpoint {
 
   /** In this order: the peer may send the next credit message once it sees more credits used. */
   private int onCredit(int slot, short credits) {
-    receives.recycleControl(slot);
+    if (state == State.OPEN) {
+      receives.recycleControl(slot);
+    }
     return sends.takeCredits(credits, config.window()) ? 0 : excessCredits(credits);
   }
 
+  /** Explains a disconnect that was seen before it. */
   private int onGoodbye() {
-    report(new EndpointFailure(Kind.PEER_CLOSED, "the peer has closed the connection"));
+    EndpointFailure goodbye =
+        new EndpointFailure(Kind.PEER_CLOSED, "the peer has closed the connection");
+    trouble.updateAndGet(
+        before -> before == null || before.kind() == Kind.PEER_LOST ? goodbye : before);
     broken = true;
+    peerDone = true;
     return 0;
   }
 
@@ -332,6 +419,7 @@ final class VerbsEndpoint implements Endpoint {
   private int violation(String what) {
     report(new EndpointFailure(Kind.PROTOCOL, "the peer broke the protocol: " + what));
     broken = true;
+    peerDone = true;
     return 0;
   }
 
@@ -353,7 +441,7 @@ final class VerbsEndpoint implements Endpoint {
 
   private int beginDraining(EndpointListener listener) {
     state = State.DRAINING;
-    drainStartNs = System.nanoTime();
+    drainStartNs = context.clock().nanoTime();
     sends.shut();
     moveToError();
     return drain(listener);
@@ -371,14 +459,14 @@ final class VerbsEndpoint implements Endpoint {
 
   private int drain(EndpointListener listener) {
     int tokens = takeBackCompleted(listener);
-    long elapsedNs = System.nanoTime() - drainStartNs;
+    long elapsedNs = context.clock().nanoTime() - drainStartNs;
     // A tail of unsignaled sends that went out before the error never completes: it comes back when
     // the queue pair is destroyed.
     boolean drained =
         receives.withDevice() == 0 && (sends.outstanding() == 0 || elapsedNs > CAUSE_BOUND_NS);
     boolean causeKnown = incident.hasCause() || trouble.get() != null;
     if (drained && (causeKnown || elapsedNs > CAUSE_BOUND_NS)) {
-      return tokens + end(listener);
+      return tokens + sends.giveBackUnposted(listener) + end(listener);
     }
     if (queueLost || elapsedNs > DRAIN_BOUND_NS) {
       queuePair.close();
@@ -387,22 +475,31 @@ final class VerbsEndpoint implements Endpoint {
     return tokens;
   }
 
-  /** Takes back all requests that have completed, in whatever way. */
+  /**
+   * Takes back all requests that have completed, in whatever way. A message that arrived before the
+   * trouble is delivered, also when the device shows it later: its sender counts it as arrived.
+   *
+   * @return tokens and messages
+   */
   private int takeBackCompleted(EndpointListener listener) {
-    int tokens = 0;
+    int work = 0;
     try {
       while (!queueLost && nextCompletion()) {
         int i = batchCursor++;
-        tokens +=
-            batch.status(i) == Completions.SUCCESS
-                ? takeBack(batch.wrId(i), listener)
-                : onError(i, listener);
+        long wrId = batch.wrId(i);
+        if (batch.status(i) != Completions.SUCCESS) {
+          work += onError(i, listener);
+        } else if (state == State.DRAINING && !peerDone && WorkRequestId.isReceive(wrId)) {
+          work += onReceive(WorkRequestId.slot(wrId), batch.lengthBytes(i), listener);
+        } else {
+          work += takeBack(wrId, listener);
+        }
       }
     } catch (VerbsException e) {
       queueLost = true;
       report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
     }
-    return tokens;
+    return work;
   }
 
   private int end(EndpointListener listener) {
@@ -488,7 +585,7 @@ final class VerbsEndpoint implements Endpoint {
     } catch (PostRefusedException e) {
       report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
     }
-    long startNs = System.nanoTime();
+    long startNs = context.clock().nanoTime();
     while (!queueLost
         && sends.outstanding() > 0
         && !incident.hasCause()
@@ -498,8 +595,8 @@ final class VerbsEndpoint implements Endpoint {
     }
   }
 
-  private static boolean within(long startNs, long boundNs) {
-    return System.nanoTime() - startNs < boundNs;
+  private boolean within(long startNs, long boundNs) {
+    return context.clock().nanoTime() - startNs < boundNs;
   }
 
   private void giveBack() {

@@ -2,6 +2,7 @@ package io.rdma4j.provider.verbs;
 
 import io.rdma4j.Availability;
 import io.rdma4j.Rdma4jException;
+import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointConfig;
 import io.rdma4j.provider.Handshake;
@@ -40,13 +41,26 @@ public final class VerbsProvider implements Provider {
   private static final int IWARP = 1 << 2;
 
   private final Verbs verbs;
+  private final VerbsSettings settings;
+  private final NanoClock clock;
   private final Map<String, DeviceContext> contexts = new LinkedHashMap<>();
   private final List<String> skipped = new ArrayList<>();
   private final int transports;
 
-  /** Opens the usable devices of a stack. */
+  /** Opens the usable devices of a stack, with the settings in the system properties. */
   public VerbsProvider(Verbs verbs) {
+    this(verbs, VerbsSettings.fromProperties(), NanoClock.SYSTEM);
+  }
+
+  /**
+   * Opens the usable devices of a stack.
+   *
+   * @param clock for the bounds of an endpoint's closing; read by its polling thread
+   */
+  public VerbsProvider(Verbs verbs, VerbsSettings settings, NanoClock clock) {
     this.verbs = verbs;
+    this.settings = settings;
+    this.clock = clock;
     int found = 0;
     for (DeviceInfo info : verbs.devices()) {
       if (!info.availability().usable()) {
@@ -64,7 +78,7 @@ public final class VerbsProvider implements Provider {
 
   /** Opens a device and returns its transports. */
   private int open(DeviceInfo info) {
-    DeviceContext context = new DeviceContext(verbs.open(info.name()));
+    DeviceContext context = new DeviceContext(verbs.open(info.name()), settings, clock);
     try {
       int found = transportsOf(info, context.device());
       contexts.put(info.name(), context);

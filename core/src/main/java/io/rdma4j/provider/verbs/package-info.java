@@ -3,15 +3,16 @@
  * io.rdma4j.verbs} alone.
  *
  * <p>Life of a message: {@link io.rdma4j.provider.verbs.VerbsEndpoint#send} puts header and payload
- * into the next slot of the {@code SendSide} and posts it; the peer's device writes it into the
- * oldest posted receive slot of its {@code ReceiveSide}; the peer's poll checks the header, hands
- * the payload to the listener, posts the slot again and owes one credit, which travels back in the
- * header of the next message or in a credit message of its own.
+ * into the next slot of the {@code SendSide}, and a doorbell posts it with others; the peer's
+ * device writes it into the oldest posted receive slot of its {@code ReceiveSide}; the peer's poll
+ * checks the header, hands the payload to the listener, posts the slot again and owes one credit,
+ * which travels back in the header of the next message or in a credit message of its own.
  *
  * <p>Which thread writes what:
  *
  * <pre>
  *  field                      writer                          readers
+ *  SendSide.queued            holder of the send lock         poller, whether something waits (opaque)
  *  SendSide.posted, slots     holder of the send lock         poller, after a completion (acquire)
  *  SendSide.completed         poller (release)                holder of the send lock (acquire)
  *  SendSide.creditLimit       poller (release)                holder of the send lock (acquire)
@@ -19,8 +20,9 @@
  *  VerbsEndpoint.trouble      any, first one wins             poller
  * </pre>
  *
- * The send lock is held for one post at a time. A sender spins for it, and so does a close; the
- * poller, which needs it for credit messages, merely tries and comes back at its next turn.
+ * The send lock is held for one message or one doorbell at a time. A sender spins for it, and so
+ * does a close; the poller, which needs it for credits and for what waits, merely tries and comes
+ * back at its next turn.
  */
 @NullMarked
 package io.rdma4j.provider.verbs;

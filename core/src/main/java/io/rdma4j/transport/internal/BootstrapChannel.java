@@ -1,12 +1,18 @@
 package io.rdma4j.transport.internal;
 
+import io.rdma4j.provider.Handshake;
 import java.io.EOFException;
 import java.io.IOException;
-import java.io.InputStream;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The bootstrap connection during the handshake: short frames, strict lengths, one deadline.
@@ -22,6 +28,8 @@ import java.nio.channels.SocketChannel;
  * </pre>
  */
 public final class BootstrapChannel {
+  private static final Logger LOG = System.getLogger(BootstrapChannel.class.getName());
+
   /** Largest payload of a frame: a hello with all offers fits, a stranger's nonsense does not. */
   public static final int MAX_PAYLOAD_BYTES = 4096;
 
@@ -40,7 +48,13 @@ public final class BootstrapChannel {
     /** This end gives the path up; the payload is the reason. */
     FAIL(5),
     /** Sender is alive. */
-    HEARTBEAT(6);
+    HEARTBEAT(6),
+    /** Proof of the shared secret. */
+    PROOF(7),
+    /** Initiator: this is a connection that exists already. */
+    RESUME(8),
+    /** How much has been delivered on the paths before. */
+    DELIVERED(9);
 
     private final byte code;
 
@@ -68,21 +82,43 @@ public final class BootstrapChannel {
     }
   }
 
+  /** The peer does not want this connection; asking again the same way is of no use. */
+  public static final class RefusedException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    /** Creates the exception. */
+    public RefusedException(String message) {
+      super(message);
+    }
+  }
+
   /** A frame. */
   public record Frame(Kind kind, byte[] payload) {}
 
   private final SocketChannel socket;
+  private final @Nullable TlsStream tls;
   private final long deadlineNs;
 
   /** Creates the channel over a connected socket in blocking mode. */
   public BootstrapChannel(SocketChannel socket, long deadlineNs) {
+    this(socket, null, deadlineNs);
+  }
+
+  /** Creates the channel over a connected socket, encrypted by {@code tls} unless that is null. */
+  public BootstrapChannel(SocketChannel socket, @Nullable TlsStream tls, long deadlineNs) {
     this.socket = socket;
+    this.tls = tls;
     this.deadlineNs = deadlineNs;
   }
 
   /** Returns the socket. */
   public SocketChannel socket() {
     return socket;
+  }
+
+  /** Returns what carries bytes: the socket, or the encryption above it. */
+  public ByteChannel stream() {
+    return tls == null ? socket : tls;
   }
 
   /** Returns the local address. */
@@ -103,9 +139,44 @@ public final class BootstrapChannel {
   /** Sends a frame. Frames are far smaller than a socket's buffer, so this does not wait. */
   public void send(Kind kind, byte[] payload) throws IOException {
     ByteBuffer frame = frame(kind, payload);
+    ByteChannel stream = stream();
     while (frame.hasRemaining()) {
-      socket.write(frame);
+      stream.write(frame);
     }
+  }
+
+  /** Tells the peer why this end gives up; the socket is closed next, so a failure tells nobody. */
+  public void sendRefusal(String reason) {
+    try {
+      send(Kind.FAIL, clip(reason));
+    } catch (IOException e) {
+      LOG.log(Level.DEBUG, "the peer does not learn why it was refused: " + reason, e);
+    }
+  }
+
+  static byte[] clip(String reason) {
+    byte[] bytes = reason.getBytes(StandardCharsets.UTF_8);
+    return bytes.length <= Handshake.MAX_MESSAGE_BYTES
+        ? bytes
+        : Arrays.copyOf(bytes, Handshake.MAX_MESSAGE_BYTES);
+  }
+
+  /**
+   * Waits for a frame of a kind.
+   *
+   * @throws RefusedException when the peer gives up instead, with its reason
+   * @throws ProtocolException when another frame comes
+   */
+  public byte[] expect(Kind kind) throws IOException {
+    Frame frame = receive(deadlineNs);
+    if (frame.kind() == Kind.FAIL) {
+      throw new RefusedException(
+          "refused by the peer: " + new String(frame.payload(), StandardCharsets.UTF_8));
+    }
+    if (frame.kind() != kind) {
+      throw new ProtocolException("expected " + kind + ", got " + frame.kind());
+    }
+    return frame.payload();
   }
 
   /** Returns the encoded heartbeat frame. */
@@ -146,20 +217,39 @@ public final class BootstrapChannel {
   }
 
   private byte[] readExactly(int length, long endNs) throws IOException {
-    byte[] bytes = new byte[length];
-    InputStream in = socket.socket().getInputStream();
-    for (int have = 0; have < length; ) {
-      long remainingMs = Math.ceilDiv(endNs - System.nanoTime(), 1_000_000L);
-      if (remainingMs <= 0) {
-        throw new SocketTimeoutException("no bootstrap frame from " + peerAddress() + " in time");
-      }
-      socket.socket().setSoTimeout((int) Math.min(remainingMs, Integer.MAX_VALUE));
-      int n = in.read(bytes, have, length - have);
+    ByteBuffer bytes = ByteBuffer.allocate(length);
+    while (bytes.hasRemaining()) {
+      int n = tls == null ? readUntil(socket, bytes, endNs) : tls.readUntil(bytes, endNs);
       if (n < 0) {
         throw new EOFException(peerAddress() + " closed the bootstrap connection");
       }
-      have += n;
     }
-    return bytes;
+    return bytes.array();
+  }
+
+  /**
+   * Reads what there is, waiting for the first byte until {@code endNs}.
+   *
+   * @param socket in blocking mode
+   * @param target a heap buffer
+   * @return bytes read, -1 at the end of the stream
+   * @throws SocketTimeoutException when nothing came in time
+   */
+  static int readUntil(SocketChannel socket, ByteBuffer target, long endNs) throws IOException {
+    long remainingMs = Math.ceilDiv(endNs - System.nanoTime(), 1_000_000L);
+    if (remainingMs <= 0) {
+      throw new SocketTimeoutException(
+          "nothing from " + socket.socket().getRemoteSocketAddress() + " in time");
+    }
+    socket.socket().setSoTimeout((int) Math.min(remainingMs, Integer.MAX_VALUE));
+    int n =
+        socket
+            .socket()
+            .getInputStream()
+            .read(target.array(), target.arrayOffset() + target.position(), target.remaining());
+    if (n > 0) {
+      target.position(target.position() + n);
+    }
+    return n;
   }
 }

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
+import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
@@ -87,10 +88,13 @@ public final class PathNegotiation {
         : provider.judge(peerOffer);
   }
 
-  /** Runs the acceptor's side. */
-  public Result accept() throws IOException {
-    while (true) {
-      Frame frame = channel.receive(channel.deadlineNs());
+  /**
+   * Runs the acceptor's side.
+   *
+   * @param first the initiator's first frame
+   */
+  public Result accept(Frame first) throws IOException {
+    for (Frame frame = first; ; frame = channel.receive(channel.deadlineNs())) {
       if (frame.kind() != Kind.TRY) {
         throw new ProtocolException("expected a path to try, got " + frame.kind());
       }
@@ -161,7 +165,7 @@ public final class PathNegotiation {
     if (failure == null) {
       channel.send(Kind.READY, new byte[0]);
     } else {
-      channel.send(Kind.FAIL, clip(failure));
+      channel.send(Kind.FAIL, BootstrapChannel.clip(failure));
     }
     String peerFailure = null;
     while (!peerVerdictTaken) {
@@ -177,13 +181,6 @@ public final class PathNegotiation {
     }
     socket.configureBlocking(failure != null || peerFailure != null || blocking);
     return peerFailure;
-  }
-
-  private static byte[] clip(String reason) {
-    byte[] bytes = reason.getBytes(StandardCharsets.UTF_8);
-    return bytes.length <= Handshake.MAX_MESSAGE_BYTES
-        ? bytes
-        : java.util.Arrays.copyOf(bytes, Handshake.MAX_MESSAGE_BYTES);
   }
 
   /** The handshake as the provider being tried sees it. */
@@ -240,6 +237,11 @@ public final class PathNegotiation {
     @Override
     public SocketChannel socket() {
       return channel.socket();
+    }
+
+    @Override
+    public ByteChannel stream() {
+      return channel.stream();
     }
   }
 }

@@ -22,8 +22,12 @@ final class ContextOps {
   private static final MethodHandle POLL_CQ = critical(JAVA_LONG, JAVA_INT, JAVA_LONG);
   private static final MethodHandle POST = plain(JAVA_LONG, JAVA_LONG, JAVA_LONG);
   private static final MethodHandle POST_CRITICAL = critical(JAVA_LONG, JAVA_LONG, JAVA_LONG);
+  private static final MethodHandle MODIFY_CQ = plain(JAVA_LONG, JAVA_LONG);
   private static final MethodHandle REQ_NOTIFY_CQ = plain(JAVA_LONG, JAVA_INT);
   private static final MethodHandle REQ_NOTIFY_CQ_CRITICAL = critical(JAVA_LONG, JAVA_INT);
+
+  /** Value of abi_compat in a context that is part of a struct verbs_context. */
+  private static final long EXTENDED = -1;
 
   private final boolean postsInUserSpace;
   private final MemorySegment pollCq;
@@ -32,6 +36,9 @@ final class ContextOps {
   private final MemorySegment postRecv;
   private final MemorySegment postSrqRecv;
 
+  /** Null pointer where the provider does not offer it. */
+  private final MemorySegment modifyCq;
+
   /** Reads the table of a context. */
   ContextOps(MemorySegment context) {
     pollCq = context.get(ADDRESS, Layouts.CONTEXT_POLL_CQ);
@@ -39,7 +46,40 @@ final class ContextOps {
     postSend = context.get(ADDRESS, Layouts.CONTEXT_POST_SEND);
     postRecv = context.get(ADDRESS, Layouts.CONTEXT_POST_RECV);
     postSrqRecv = context.get(ADDRESS, Layouts.CONTEXT_POST_SRQ_RECV);
+    modifyCq = extended(context, Layouts.MODIFY_CQ_BEFORE_CONTEXT);
     postsInUserSpace = UserSpaceProviders.contains(postSend.address());
+  }
+
+  /**
+   * Returns a function of the struct verbs_context around a context, as verbs_get_ctx_op does: the
+   * context says whether there is one around it, and that one how far it reaches.
+   */
+  @SuppressWarnings("restricted")
+  private static MemorySegment extended(MemorySegment context, long bytesBefore) {
+    if (context.get(JAVA_LONG, Layouts.CONTEXT_ABI_COMPAT) != EXTENDED) {
+      return MemorySegment.NULL;
+    }
+    MemorySegment size =
+        MemorySegment.ofAddress(context.address() - Layouts.SIZE_BEFORE_CONTEXT)
+            .reinterpret(JAVA_LONG.byteSize());
+    if (size.get(JAVA_LONG, 0) < bytesBefore + Layouts.CONTEXT_BYTES) {
+      return MemorySegment.NULL;
+    }
+    return MemorySegment.ofAddress(context.address() - bytesBefore)
+        .reinterpret(ADDRESS.byteSize())
+        .get(ADDRESS, 0);
+  }
+
+  /** Returns 0 or an errno; EOPNOTSUPP where the provider does not offer it. */
+  int modifyCq(long cq, long attributes) {
+    if (modifyCq.address() == 0) {
+      return Errno.EOPNOTSUPP;
+    }
+    try {
+      return Math.abs((int) MODIFY_CQ.invokeExact(modifyCq, cq, attributes));
+    } catch (Throwable e) {
+      throw unexpected(e);
+    }
   }
 
   /** Returns the completions written to {@code wc}, negative when the queue has failed. */

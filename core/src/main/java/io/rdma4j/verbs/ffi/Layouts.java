@@ -23,6 +23,23 @@ final class Layouts {
   static final long CONTEXT_POST_SEND = at("struct ibv_context", "ops.post_send", 208);
   static final long CONTEXT_POST_RECV = at("struct ibv_context", "ops.post_recv", 216);
   static final long CONTEXT_ASYNC_FD = at("struct ibv_context", "async_fd", 268);
+  static final long CONTEXT_ABI_COMPAT = at("struct ibv_context", "abi_compat", 320);
+
+  /** struct verbs_context ends with the ibv_context and grows at its front. */
+  static final int MODIFY_CQ_BEFORE_CONTEXT =
+      constant(
+          "offsetof(struct verbs_context, context) - offsetof(struct verbs_context, modify_cq)",
+          184);
+
+  static final int SIZE_BEFORE_CONTEXT =
+      constant("offsetof(struct verbs_context, context) - offsetof(struct verbs_context, sz)", 8);
+
+  static final long MODIFY_CQ_ATTR_BYTES = size("struct ibv_modify_cq_attr", 8);
+  static final long MODIFY_CQ_ATTR_MASK = at("struct ibv_modify_cq_attr", "attr_mask", 0);
+  static final long MODIFY_CQ_ATTR_COUNT = at("struct ibv_modify_cq_attr", "moderate.cq_count", 4);
+  static final long MODIFY_CQ_ATTR_PERIOD =
+      at("struct ibv_modify_cq_attr", "moderate.cq_period", 6);
+  static final int IBV_CQ_ATTR_MODERATE = constant("IBV_CQ_ATTR_MODERATE", 1);
   static final long CONTEXT_NUM_COMP_VECTORS = at("struct ibv_context", "num_comp_vectors", 272);
 
   static final long DEVICE_ATTR_BYTES = size("struct ibv_device_attr", 232);

@@ -20,6 +20,7 @@ final class NativeCompletionChannel extends UsedObject implements CompletionChan
   private final MemorySegment queue;
   private final MemorySegment queueContext;
   private final FileDescriptors.Wait wait;
+  private final int descriptor;
 
   /** Held while waiting, apart from the object's own lock so that queues come and go meanwhile. */
   private final Object waiting = new Object();
@@ -31,6 +32,7 @@ final class NativeCompletionChannel extends UsedObject implements CompletionChan
     queue = frame.allocate(ADDRESS.byteSize());
     queueContext = frame.allocate(ADDRESS.byteSize());
     wait = new FileDescriptors.Wait(frame, fd);
+    descriptor = fd;
   }
 
   @SuppressWarnings("restricted")
@@ -60,6 +62,11 @@ final class NativeCompletionChannel extends UsedObject implements CompletionChan
     synchronized (waiting) {
       return takeEvent(timeoutNs);
     }
+  }
+
+  @Override
+  public int descriptor() {
+    return descriptor;
   }
 
   private boolean takeEvent(long timeoutNs) {

@@ -1,6 +1,7 @@
 package io.rdma4j.verbs.ffi;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import io.rdma4j.VerbsException;
 import io.rdma4j.verbs.CompletionQueue;
@@ -108,6 +109,32 @@ final class NativeCompletionQueue extends UsedObject implements CompletionQueue 
     int errno = ops.reqNotifyCq(address(), solicitedOnly ? 1 : 0);
     if (errno != 0) {
       throw Errno.failure("ibv_req_notify_cq", Math.abs(errno), toString());
+    }
+  }
+
+  @Override
+  public boolean moderate(int completions, int periodUs) {
+    if ((completions & ~0xffff) != 0 || (periodUs & ~0xffff) != 0) {
+      throw new IllegalArgumentException(
+          "moderation of "
+              + completions
+              + " completions and "
+              + periodUs
+              + " us, allowed: 0 to 65535 each");
+    }
+    try (Frame frame = new Frame()) {
+      MemorySegment attributes = frame.allocate(Layouts.MODIFY_CQ_ATTR_BYTES);
+      attributes.set(JAVA_INT, Layouts.MODIFY_CQ_ATTR_MASK, Layouts.IBV_CQ_ATTR_MODERATE);
+      attributes.set(JAVA_SHORT, Layouts.MODIFY_CQ_ATTR_COUNT, (short) completions);
+      attributes.set(JAVA_SHORT, Layouts.MODIFY_CQ_ATTR_PERIOD, (short) periodUs);
+      int errno = ops.modifyCq(address(), attributes.address());
+      if (errno == Errno.EOPNOTSUPP || errno == Errno.ENOSYS) {
+        return false;
+      }
+      if (errno != 0) {
+        throw Errno.failure("ibv_modify_cq", errno, toString());
+      }
+      return true;
     }
   }
 

@@ -6,105 +6,37 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rdma4j.SendResult;
-import io.rdma4j.pool.PoolConfig;
-import io.rdma4j.pool.PoolExhaustedException;
 import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.testkit.AllocationMeter;
 import io.rdma4j.testkit.LeakCheck;
 import io.rdma4j.transport.Connection;
-import io.rdma4j.transport.ConnectionHandler;
 import io.rdma4j.transport.MessageTooLargeException;
 import io.rdma4j.transport.Node;
 import io.rdma4j.transport.NodeConfig;
 import io.rdma4j.transport.NodeConfig.Threading;
-import io.rdma4j.transport.Reply;
-import io.rdma4j.transport.RequestFailedException;
 import java.lang.foreign.MemorySegment;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.SplittableRandom;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/**
- * What every connection must do, whichever path carries it. A subclass names the path and the
- * address to run on.
- */
+/** What every connection must do with messages, whichever path carries it. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-public abstract class TransportContract {
-  private static final long SECOND_NS = 1_000_000_000L;
-
-  private final List<AutoCloseable> toClose = new ArrayList<>();
+public abstract class TransportContract extends TransportFixture {
 
   /** Creates the suite. */
   protected TransportContract() {}
-
-  /** Returns the path under test. */
-  protected abstract String path();
-
-  /** Returns the local address both nodes use. */
-  protected InetAddress address() {
-    return InetAddress.getLoopbackAddress();
-  }
-
-  /** Lets a subclass add what its path needs. */
-  protected NodeConfig.Builder configure(NodeConfig.Builder builder) {
-    return builder.paths(path());
-  }
-
-  /** Closes what a test has opened, last first. */
-  @AfterEach
-  void closeAll() throws Exception {
-    for (AutoCloseable resource : toClose.reversed()) {
-      resource.close();
-    }
-  }
-
-  private <T extends AutoCloseable> T closeLater(T resource) {
-    toClose.add(resource);
-    return resource;
-  }
-
-  private Node server(ConnectionHandler handler, Threading threading) {
-    return Node.start(
-        configure(NodeConfig.builder())
-            .threading(threading)
-            .listen(new InetSocketAddress(address(), 0), (peer, path) -> handler)
-            .build());
-  }
-
-  private Node client(Threading threading) {
-    return Node.start(configure(NodeConfig.builder()).threading(threading).build());
-  }
-
-  private static InetSocketAddress at(Node server) {
-    return Objects.requireNonNull(server.listenAddress());
-  }
-
-  private static MemorySegment text(String text) {
-    return MemorySegment.ofArray(text.getBytes(StandardCharsets.UTF_8));
-  }
-
-  private static byte[] pattern(int length, long seed) {
-    byte[] bytes = new byte[length];
-    new SplittableRandom(seed).nextBytes(bytes);
-    return bytes;
-  }
 
   @Test
   void saysWhichPathIsUsed() {
@@ -223,116 +155,80 @@ public abstract class TransportContract {
   }
 
   @Test
-  void requestsGetTheirReply() {
-    Node server =
-        closeLater(
-            server(
-                (connection, message) -> {
-                  byte[] body = message.payload().toArray(JAVA_BYTE);
-                  assertTrue(message.reply(MemorySegment.ofArray(body), 0, body.length) >= 0);
-                },
-                Threading.DEDICATED));
+  void aSenderMayWaitForRoom() throws InterruptedException {
+    Mailbox inbox = new Mailbox();
+    Node server = closeLater(server(inbox, Threading.INVOKER));
     Node client = closeLater(client(Threading.DEDICATED));
     Connection connection = client.connect(at(server), new Mailbox());
-    for (int i = 0; i < 200; i++) {
-      byte[] asked = pattern(i * 7, i);
-      try (Reply reply =
-          connection.request(MemorySegment.ofArray(asked), 0, asked.length, 5 * SECOND_NS)) {
-        assertArrayEquals(asked, reply.payload().toArray(JAVA_BYTE));
+    MemorySegment block = MemorySegment.ofArray(new byte[8192]);
+    int taken = 0;
+    // A socket takes on for a while what this side has buffered.
+    long result;
+    while ((result = connection.send(block, 0, 8192, 200_000_000L)) >= 0) {
+      taken++;
+    }
+    assertEquals(SendResult.BACK_PRESSURED, result, "there is no room before the peer polls");
+    RegisteredBuffer buffer = client.pool().allocate(8192);
+    while ((result = connection.send(buffer, 200_000_000L)) >= 0) {
+      taken++;
+      buffer = client.pool().allocate(8192);
+    }
+    assertEquals(SendResult.BACK_PRESSURED, result);
+    assertFalse(buffer.isEmpty(), "what was not sent is still the caller's");
+    AtomicInteger ready = new AtomicInteger();
+    assertTrue(connection.whenReady(ready::incrementAndGet));
+    List<Thread> waiting = new ArrayList<>();
+    AtomicInteger sent = new AtomicInteger();
+    for (int i = 0; i < 50; i++) {
+      waiting.add(
+          Thread.ofVirtual()
+              .start(
+                  () -> {
+                    if (connection.send(block, 0, 8192, 30 * SECOND_NS) >= 0) {
+                      sent.incrementAndGet();
+                    }
+                  }));
+    }
+    Thread.sleep(20);
+    assertEquals(0, ready.get(), "called without room");
+    for (int waitMs = 0; inbox.size() < taken + 50 && waitMs < 20_000; waitMs++) {
+      if (server.poll() == 0) {
+        Thread.sleep(1);
       }
     }
-    assertEquals(0, client.pool().statistics().usedBytes());
-  }
-
-  @Test
-  void repliesMayComeLateAndInAnyOrder() {
-    List<Long> held = new ArrayList<>();
-    Node server =
-        closeLater(
-            server(
-                (connection, message) -> {
-                  held.add(message.correlationId());
-                  if (held.size() == 3) {
-                    for (long id : held.reversed()) {
-                      MemorySegment body = text("reply");
-                      assertTrue(connection.reply(id, body, 0, body.byteSize() == 5 ? 5 : 0) >= 0);
-                    }
-                  }
-                },
-                Threading.DEDICATED));
-    Node client = closeLater(client(Threading.DEDICATED));
-    Connection connection = client.connect(at(server), new Mailbox());
-    var first = connection.requestAsync(text("a"), 0, 1, 5 * SECOND_NS).toCompletableFuture();
-    var second = connection.requestAsync(text("b"), 0, 1, 5 * SECOND_NS).toCompletableFuture();
-    try (Reply third = connection.request(text("c"), 0, 1, 5 * SECOND_NS)) {
-      assertEquals(5, third.lengthBytes());
+    for (Thread thread : waiting) {
+      thread.join();
     }
-    first.join().close();
-    second.join().close();
+    assertEquals(50, sent.get());
+    assertEquals(taken + 50, inbox.size(), "nothing is lost and nothing comes twice");
+    eventually("the callback", () -> ready.get() > 0);
+    assertEquals(1, ready.get());
+    buffer.release();
   }
 
   @Test
-  void aRequestWithoutReplyEndsAtItsDeadline() throws InterruptedException {
-    Mailbox silent = new Mailbox();
-    Node server = closeLater(server(silent, Threading.DEDICATED));
+  void whoWaitsForRoomHearsOfTheEnd() throws InterruptedException {
+    Node server = closeLater(server(new Mailbox(), Threading.INVOKER));
     Node client = closeLater(client(Threading.DEDICATED));
     Connection connection = client.connect(at(server), new Mailbox());
-    RequestFailedException blocking =
-        assertThrows(
-            RequestFailedException.class, () -> connection.request(text("x"), 0, 1, 50_000_000L));
-    assertEquals(RequestFailedException.Cause.DEADLINE, blocking.failure());
-    var stage = connection.requestAsync(text("y"), 0, 1, 50_000_000L).toCompletableFuture();
-    CompletionException later = assertThrows(CompletionException.class, stage::join);
-    assertEquals(
-        RequestFailedException.Cause.DEADLINE,
-        assertInstanceOf(RequestFailedException.class, later.getCause()).failure());
-    assertEquals(0, connection.status().requestsOutstanding());
-    // A reply after the deadline is counted and harms nobody.
-    silent.take();
-    silent.connection().reply(1, text("late"), 0, 4);
-    for (int waitMs = 0; client.status().lateReplies() == 0 && waitMs < 10_000; waitMs += 5) {
-      Thread.sleep(5);
-    }
-    assertEquals(1, client.status().lateReplies());
-  }
-
-  @Test
-  void aReplyThatFindsNoBufferEndsItsRequest() {
-    Node server =
-        closeLater(
-            server(
-                (connection, message) -> message.reply(text("reply"), 0, 5), Threading.DEDICATED));
-    PoolConfig small = PoolConfig.builder().maxBytes(2 << 20).slabBytes(2 << 20).build();
-    Node client = closeLater(Node.start(configure(NodeConfig.builder()).pool(small).build()));
-    Connection connection = client.connect(at(server), new Mailbox());
-    List<RegisteredBuffer> taken = new ArrayList<>();
-    assertThrows(
-        PoolExhaustedException.class,
-        () -> {
-          while (true) {
-            taken.add(client.pool().allocate(8192));
-          }
-        });
-    RequestFailedException failure =
-        assertThrows(
-            RequestFailedException.class,
-            () -> connection.request(text("x"), 0, 1, 10 * SECOND_NS));
-    assertEquals(RequestFailedException.Cause.NO_BUFFER, failure.failure());
-    taken.forEach(RegisteredBuffer::release);
-    connection.request(text("x"), 0, 1, 10 * SECOND_NS).close();
-  }
-
-  @Test
-  void openRequestsFailWhenThePeerCloses() {
-    Node server = server((connection, message) -> connection.close(), Threading.DEDICATED);
-    Node client = closeLater(client(Threading.DEDICATED));
-    Connection connection = client.connect(at(server), new Mailbox());
-    RequestFailedException failure =
-        assertThrows(
-            RequestFailedException.class,
-            () -> connection.request(text("x"), 0, 1, 10 * SECOND_NS));
-    assertEquals(RequestFailedException.Cause.DISCONNECTED, failure.failure());
-    server.close();
+    MemorySegment block = MemorySegment.ofArray(new byte[8192]);
+    long result;
+    do {
+      result = connection.send(block, 0, 8192);
+    } while (result >= 0);
+    assertEquals(SendResult.BACK_PRESSURED, result);
+    AtomicInteger ready = new AtomicInteger();
+    assertTrue(connection.whenReady(ready::incrementAndGet));
+    AtomicLong waited = new AtomicLong();
+    Thread waiter =
+        Thread.ofVirtual().start(() -> waited.set(connection.send(block, 0, 8192, 60 * SECOND_NS)));
+    Thread.sleep(20);
+    connection.close();
+    waiter.join(10_000);
+    assertEquals(SendResult.CLOSED, waited.get());
+    assertEquals(1, ready.get());
+    assertFalse(connection.whenReady(ready::incrementAndGet));
+    assertEquals(1, ready.get(), "no call when the answer was no");
   }
 
   @Test
@@ -488,22 +384,6 @@ public abstract class TransportContract {
   }
 
   @Test
-  void aRequestThatIsRefusedLeavesNoTrace() {
-    Node server = closeLater(server(new Mailbox(), Threading.DEDICATED));
-    Node client = closeLater(client(Threading.DEDICATED));
-    Connection connection = client.connect(at(server), new Mailbox());
-    int tooLong = connection.maxMessageBytes() + 1;
-    MemorySegment source = MemorySegment.ofArray(new byte[tooLong]);
-    assertThrows(
-        MessageTooLargeException.class,
-        () -> connection.request(source, 0, tooLong, 10 * SECOND_NS));
-    assertThrows(
-        MessageTooLargeException.class,
-        () -> connection.requestAsync(source, 0, tooLong, 10 * SECOND_NS));
-    assertEquals(0, connection.status().requestsOutstanding());
-  }
-
-  @Test
   void anInterruptedThreadClosesItsNodeInOrder() throws InterruptedException {
     Mailbox inbox = new Mailbox();
     Node server = closeLater(server(inbox, Threading.DEDICATED));
@@ -578,16 +458,6 @@ public abstract class TransportContract {
           io.rdma4j.transport.ConnectFailedException.class,
           () ->
               client.connect(new InetSocketAddress(address(), deaf.getLocalPort()), new Mailbox()));
-    }
-  }
-
-  private static void sendWhenPossible(Connection connection, MemorySegment source, int length) {
-    long result;
-    while ((result = connection.send(source, 0, length)) == SendResult.BACK_PRESSURED) {
-      Thread.onSpinWait();
-    }
-    if (result < 0) {
-      throw new AssertionError("send: " + SendResult.nameOf(result));
     }
   }
 }

@@ -20,6 +20,10 @@ final class Completion {
   /** Sends up to this number are off the send queue once this is polled; 0: none, -1: a receive. */
   long sendSequence;
 
+  boolean isReceive() {
+    return sendSequence < 0;
+  }
+
   void copyFrom(Completion other) {
     wrId = other.wrId;
     status = other.status;

@@ -17,6 +17,9 @@ public final class Errno {
   /** Invalid argument. */
   public static final int EINVAL = 22;
 
+  /** Not offered by the provider. */
+  public static final int EOPNOTSUPP = 95;
+
   /** Address in use. */
   public static final int EADDRINUSE = 98;
 

@@ -110,21 +110,17 @@ final class ScriptedCmId implements CmId {
 
   @Override
   public @Nullable CmEvent awaitEvent(long timeoutNs) {
-    long startNs = System.nanoTime();
+    if (!wire.waiting.await(this::hasEvent, timeoutNs)) {
+      return null;
+    }
     synchronized (wire) {
-      while (events.isEmpty()) {
-        long leftNs = timeoutNs - (System.nanoTime() - startNs);
-        if (leftNs <= 0) {
-          return null;
-        }
-        try {
-          wire.wait(Math.max(1, leftNs / 1_000_000));
-        } catch (InterruptedException e) {
-          Thread.currentThread().interrupt();
-          return null;
-        }
-      }
-      return events.remove();
+      return events.poll();
+    }
+  }
+
+  private boolean hasEvent() {
+    synchronized (wire) {
+      return !events.isEmpty();
     }
   }
 

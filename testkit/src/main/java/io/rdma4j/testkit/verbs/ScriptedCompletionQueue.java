@@ -35,6 +35,7 @@ public final class ScriptedCompletionQueue implements CompletionQueue {
     for (int i = 0; i < entries; i++) {
       ring[i] = new Completion();
     }
+    holding = wire.stepped;
     wire.ledger.created(Ledger.Kind.COMPLETION_QUEUE);
   }
 
@@ -67,6 +68,45 @@ public final class ScriptedCompletionQueue implements CompletionQueue {
       completion.vendorError = vendorError;
       enqueue(completion);
     }
+  }
+
+  /**
+   * Returns how many held completions may go next: the oldest of each send queue and each receive
+   * queue. Between queues a device owes no order.
+   */
+  public int releasable() {
+    synchronized (wire) {
+      int count = 0;
+      for (int i = 0; i < held.size(); i++) {
+        count += isOldestOfItsQueue(i) ? 1 : 0;
+      }
+      return count;
+    }
+  }
+
+  /** Lets one of the {@link #releasable()} completions go. */
+  public void releaseNext(int which) {
+    synchronized (wire) {
+      int left = which;
+      for (int i = 0; i < held.size(); i++) {
+        if (isOldestOfItsQueue(i) && left-- == 0) {
+          enqueue(held.remove(i));
+          return;
+        }
+      }
+      throw new IndexOutOfBoundsException(which);
+    }
+  }
+
+  private boolean isOldestOfItsQueue(int index) {
+    Completion candidate = held.get(index);
+    for (int i = 0; i < index; i++) {
+      Completion older = held.get(i);
+      if (older.queuePair == candidate.queuePair && older.isReceive() == candidate.isReceive()) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Lets everything go and holds nothing back any more. */
@@ -159,6 +199,17 @@ public final class ScriptedCompletionQueue implements CompletionQueue {
     synchronized (wire) {
       wire.faults.enter("ibv_req_notify_cq", this);
       armed = true;
+    }
+  }
+
+  @Override
+  public boolean moderate(int completions, int periodUs) {
+    synchronized (wire) {
+      int errno = wire.faults.errnoOf("ibv_modify_cq");
+      if (errno != 0 && errno != Errno.EOPNOTSUPP) {
+        throw Faults.failure("ibv_modify_cq", errno, "refused by the script");
+      }
+      return errno == 0;
     }
   }
 

@@ -45,6 +45,14 @@ public final class ScriptedConnectionManager {
     }
   }
 
+  /** Delivers everything as it should be from now on. */
+  public void forgetScript() {
+    synchronized (wire) {
+      substitutes.clear();
+      lost.clear();
+    }
+  }
+
   /** Returns the event to deliver, null when it is lost. */
   @Nullable CmEvent filter(CmEvent event) {
     if (lost.remove(event.type())) {

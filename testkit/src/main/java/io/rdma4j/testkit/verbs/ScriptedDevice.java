@@ -105,7 +105,16 @@ public final class ScriptedDevice implements Device {
   /** Returns the live queue pairs, oldest first. */
   public List<ScriptedQueuePair> queuePairs() {
     synchronized (wire) {
-      return domains.stream().flatMap(domain -> domain.queuePairs().stream()).toList();
+      List<ScriptedQueuePair> all = new ArrayList<>();
+      domains.forEach(domain -> all.addAll(domain.queuePairs()));
+      return all;
+    }
+  }
+
+  /** Returns the live completion queues, oldest first. */
+  public List<ScriptedCompletionQueue> completionQueues() {
+    synchronized (wire) {
+      return List.copyOf(completionQueues);
     }
   }
 

@@ -44,6 +44,7 @@ public final class ScriptedQueuePair implements QueuePair {
   private boolean stalled;
   private boolean cut;
   private boolean closed;
+  private boolean losesAcknowledgement;
   private int nextStatus;
   private int nextVendorError;
 
@@ -62,6 +63,7 @@ public final class ScriptedQueuePair implements QueuePair {
             : new ReceiveQueue(wire, config.maxReceiveWorkRequests(), config.maxReceiveSge());
     sendCompletions.attach();
     receiveCompletions.attach();
+    stalled = wire.stepped;
     wire.attach(this);
     wire.ledger.created(Ledger.Kind.QUEUE_PAIR);
   }
@@ -78,6 +80,27 @@ public final class ScriptedQueuePair implements QueuePair {
     synchronized (wire) {
       stalled = false;
       progress();
+    }
+  }
+
+  /**
+   * Executes the oldest send of a stalled queue pair.
+   *
+   * @return false when there is none, or none that can be executed now
+   */
+  public boolean executeNext() {
+    synchronized (wire) {
+      return executeOldest();
+    }
+  }
+
+  /**
+   * Lets the acknowledgement of the next executed send get lost: the message arrives, and the send
+   * fails with {@link #RETRY_EXCEEDED}.
+   */
+  public void loseNextAcknowledgement() {
+    synchronized (wire) {
+      losesAcknowledgement = true;
     }
   }
 
@@ -220,21 +243,55 @@ public final class ScriptedQueuePair implements QueuePair {
       flushSends();
       return;
     }
-    while (state == QueuePairState.RTS && !stalled) {
-      SendQueue.Entry entry = sends.peek();
-      if (entry == null) {
-        return;
-      }
-      int status = execute(entry);
-      if (status == WAIT) {
-        return;
-      }
-      sends.take();
-      completeSend(entry, status);
-      if (status != Completions.SUCCESS) {
-        fail();
-      }
+    while (!stalled && executeOldest()) {
+      // On to the next one.
     }
+  }
+
+  private boolean executeOldest() {
+    SendQueue.Entry entry = state == QueuePairState.RTS ? sends.peek() : null;
+    if (entry == null) {
+      return false;
+    }
+    int status = wire.defect == Defect.NONE ? execute(entry) : executeBadly(entry);
+    if (status == WAIT) {
+      return false;
+    }
+    if (status == Completions.SUCCESS && losesAcknowledgement) {
+      losesAcknowledgement = false;
+      status = RETRY_EXCEEDED;
+    }
+    sends.take();
+    completeSend(entry, status);
+    if (status != Completions.SUCCESS) {
+      fail();
+    }
+    return true;
+  }
+
+  /** Executes a request as a device would that breaks its promises. */
+  private int executeBadly(SendQueue.Entry entry) {
+    SendQueue.Entry second = sends.peekSecond();
+    if (second != null && wire.strikes(Defect.REORDERS)) {
+      int status = execute(second);
+      if (status == Completions.SUCCESS) {
+        entry.swapMessage(second);
+      }
+      return status;
+    }
+    if (entry.isSignaled() && !entry.isInline() && wire.strikes(Defect.COMPLETES_EARLY)) {
+      completeSend(entry, Completions.SUCCESS);
+      entry.flags &= ~SendList.SIGNALED;
+      return WAIT;
+    }
+    if (wire.strikes(Defect.LOSES)) {
+      return Completions.SUCCESS;
+    }
+    int status = execute(entry);
+    if (status == Completions.SUCCESS && wire.strikes(Defect.DUPLICATES)) {
+      return execute(entry);
+    }
+    return status;
   }
 
   private int execute(SendQueue.Entry entry) {

@@ -25,6 +25,31 @@ public final class ScriptedVerbs implements Verbs {
     }
   }
 
+  /**
+   * Makes the stack do nothing by itself from now on: queue pairs begin stalled, and completion
+   * queues hold their completions back. The test takes each step: {@link
+   * ScriptedQueuePair#executeNext()} and {@link ScriptedCompletionQueue#releaseNext(int)}.
+   *
+   * @param waiting how blocking calls wait
+   */
+  public void takeSteps(Waiting waiting) {
+    synchronized (wire) {
+      wire.stepped = true;
+      wire.waiting = waiting;
+    }
+  }
+
+  /**
+   * Breaks a promise of the device on purpose.
+   *
+   * @param every strikes at every so-many-th occasion, counted over all queue pairs
+   */
+  public void breakPromise(Defect defect, int every) {
+    synchronized (wire) {
+      wire.breakPromise(defect, every);
+    }
+  }
+
   /** Returns what refuses calls. */
   public Faults faults() {
     return wire.faults;

@@ -21,12 +21,12 @@ final class SendQueue {
     long swap;
     int sgeCount;
     int lengthBytes;
-    final long[] addresses;
-    final int[] lengths;
-    final int[] keys;
+    long[] addresses;
+    int[] lengths;
+    int[] keys;
 
     /** Data copied at the post, when the request is inline. */
-    final byte[] inline;
+    byte[] inline;
 
     Entry(int maxSge, int maxInlineBytes) {
       addresses = new long[maxSge];
@@ -41,6 +41,30 @@ final class SendQueue {
 
     boolean isSignaled() {
       return (flags & SendList.SIGNALED) != 0;
+    }
+
+    /** Makes each the carrier of the other's message; the requests themselves stay. */
+    void swapMessage(Entry other) {
+      Entry mine = new Entry(addresses.length, 0);
+      mine.copyMessage(this);
+      copyMessage(other);
+      other.copyMessage(mine);
+    }
+
+    private void copyMessage(Entry from) {
+      opcode = from.opcode;
+      flags = (flags & SendList.SIGNALED) | (from.flags & ~SendList.SIGNALED);
+      immediate = from.immediate;
+      remoteAddress = from.remoteAddress;
+      rkey = from.rkey;
+      compareOrAdd = from.compareOrAdd;
+      swap = from.swap;
+      sgeCount = from.sgeCount;
+      lengthBytes = from.lengthBytes;
+      addresses = from.addresses;
+      lengths = from.lengths;
+      keys = from.keys;
+      inline = from.inline;
     }
   }
 
@@ -121,6 +145,11 @@ final class SendQueue {
   /** Returns the oldest request not yet executed, null when there is none. */
   @Nullable Entry peek() {
     return executed == posted ? null : ring[(int) (executed % ring.length)];
+  }
+
+  /** Returns the request after {@link #peek()}, null when there is none. */
+  @Nullable Entry peekSecond() {
+    return posted - executed < 2 ? null : ring[(int) ((executed + 1) % ring.length)];
   }
 
   void take() {

@@ -2,6 +2,7 @@ package io.rdma4j.testkit.verbs;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** What all objects of one scripted stack share. Its monitor guards all of them. */
@@ -10,6 +11,16 @@ final class Wire {
   final Ledger ledger = new Ledger();
   private final Map<Integer, ScriptedQueuePair> queuePairs = new HashMap<>();
   private int lastNumber = 16;
+  private int untilDefect;
+
+  /** How {@code rdma_get_cm_event} waits. */
+  Waiting waiting = this::awaitOnMonitor;
+
+  /** True when queue pairs and completion queues begin stalled and holding. */
+  boolean stepped;
+
+  Defect defect = Defect.NONE;
+  private int defectEvery;
 
   /** Returns a fresh queue pair number or key. */
   int nextNumber() {
@@ -26,5 +37,39 @@ final class Wire {
 
   @Nullable ScriptedQueuePair queuePair(int number) {
     return queuePairs.get(number);
+  }
+
+  void breakPromise(Defect which, int every) {
+    defect = which;
+    defectEvery = every;
+    untilDefect = every;
+  }
+
+  /** Returns true when the defect asked for strikes now. */
+  boolean strikes(Defect asked) {
+    if (asked != defect || --untilDefect > 0) {
+      return false;
+    }
+    untilDefect = defectEvery;
+    return true;
+  }
+
+  private boolean awaitOnMonitor(BooleanSupplier happened, long timeoutNs) {
+    long startNs = System.nanoTime();
+    synchronized (this) {
+      while (!happened.getAsBoolean()) {
+        long leftNs = timeoutNs - (System.nanoTime() - startNs);
+        if (leftNs <= 0) {
+          return false;
+        }
+        try {
+          wait(Math.max(1, leftNs / 1_000_000));
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+          return false;
+        }
+      }
+      return true;
+    }
   }
 }

@@ -43,6 +43,7 @@ final class InlineLimitTest {
     Inbox inbox = new Inbox();
     MemorySegment source = MemorySegment.ofArray(new byte[1000]);
     assertEquals(0, pair.initiator().send(1, 1, source, 0, lengthBytes));
+    pair.initiator().flush();
     ScriptedLink.pollUntil(pair.acceptor(), inbox, () -> inbox.messages().size() == 1);
     pair.initiator().poll(inbox, 16);
     assertEquals(lengthBytes, inbox.messages().getFirst().payload().length);

@@ -2,9 +2,11 @@ package io.rdma4j.testkit.verbs;
 
 import static org.junit.jupiter.api.Assertions.fail;
 
+import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointConfig;
 import io.rdma4j.provider.verbs.VerbsProvider;
+import io.rdma4j.provider.verbs.VerbsSettings;
 import io.rdma4j.testkit.provider.EndpointPair;
 import io.rdma4j.testkit.provider.Inbox;
 import java.io.IOException;
@@ -24,9 +26,13 @@ final class ScriptedLink implements AutoCloseable {
   private final VerbsProvider acceptor;
 
   ScriptedLink(int maxMessageBytes, int window) {
+    this(maxMessageBytes, window, new VerbsSettings(16, 0, 0));
+  }
+
+  ScriptedLink(int maxMessageBytes, int window, VerbsSettings settings) {
     config = new EndpointConfig(maxMessageBytes, window, 4 * maxMessageBytes);
-    initiator = new VerbsProvider(verbs);
-    acceptor = new VerbsProvider(verbs);
+    initiator = new VerbsProvider(verbs, settings, NanoClock.SYSTEM);
+    acceptor = new VerbsProvider(verbs, settings, NanoClock.SYSTEM);
   }
 
   EndpointPair connect() throws IOException {

@@ -25,6 +25,22 @@ final class Advice {
           + " --device=/dev/infiniband. Without a card: modprobe rdma_rxe, then rdma link add rxe0"
           + " type rxe netdev eth0. Until then rdma4j connects over shared memory and TCP.";
 
+  static final String ROCE_CHECKLIST =
+      "One priority for RDMA, the same everywhere (3 is usual). Hosts: class by DSCP, since RoCE v2"
+          + " is routed and VLAN tags end at routers (mlnx_qos --trust dscp); give connections its"
+          + " DSCP (26 is usual: cma_roce_tos, default_roce_tos); priority flow control on that"
+          + " priority alone (mlnx_qos --pfc 0,0,0,1,0,0,0,0 or dcb pfc), so that bursts wait"
+          + " instead of being dropped; DCQCN on, so that pauses stay rare. Switches: the same DSCP"
+          + " to priority map, flow control on that priority with headroom for the cable length,"
+          + " ECN marking below the point where pauses begin, CNPs (DSCP 48) in a strict queue, a"
+          + " pause watchdog. Then watch: --watch while it works.";
+
+  static final String MAKE_LOSSLESS =
+      "On both ends and every switch between: is priority flow control on for the priority of RDMA"
+          + " (mlnx_qos -i NETDEV, dcb pfc show), do packets land there (trust DSCP, DSCP to"
+          + " priority map; see rx_prioN_bytes in ethtool -S), does ECN mark before queues are"
+          + " full? If all that is set, look for discards at the switch ports and for a bad link.";
+
   static final String COPY_THE_TREE =
       "Copy /sys/class/infiniband with what its links lead to (/sys/devices). If the machine has no"
           + " device: ";

@@ -1,19 +1,26 @@
 package io.rdma4j.tools.doctor;
 
+import io.rdma4j.host.CgroupReport.RdmaQuota;
 import io.rdma4j.host.DeviceReport;
 import io.rdma4j.host.DeviceReport.Transport;
 import io.rdma4j.host.GidReport;
 import io.rdma4j.host.HostReport;
 import io.rdma4j.host.LibraryReport;
+import io.rdma4j.host.NumaNodeReport;
+import io.rdma4j.host.PcieLink;
 import io.rdma4j.host.PortReport;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** Judges one device. */
 final class DeviceRules {
   /** Largest path MTU of the InfiniBand transport. */
   private static final int LARGEST_MTU_BYTES = 4096;
+
+  /** Fewer objects than this end a small pool with a handful of connections. */
+  private static final int FEW_OBJECTS = 64;
 
   private final HostReport host;
   private final DeviceReport device;
@@ -30,6 +37,7 @@ final class DeviceRules {
     List<Finding> blockers = new ArrayList<>();
     add(blockers, nodeBlocker());
     add(blockers, providerBlocker());
+    add(blockers, quotaBlocker());
     add(blockers, portBlocker());
     return blockers;
   }
@@ -46,7 +54,8 @@ final class DeviceRules {
                   + " NIC.",
               "/sys/class/infiniband/" + name + " has no hardware behind it",
               ""));
-    } else if (device.numaNode() == null && (host.numaNodes() == null || host.numaNodes() > 1)) {
+    } else if (device.numaNode() == null
+        && (host.numaNodes() == null || host.numaNodes().size() > 1)) {
       remarks.add(
           Finding.info(
               "numa-unknown",
@@ -54,6 +63,9 @@ final class DeviceRules {
               "/sys/class/infiniband/" + name + "/device/numa_node is -1 or missing",
               "In a virtual machine, expose the host's NUMA topology to the guest."));
     }
+    addMemoryRemark(remarks);
+    addPcieRemark(remarks);
+    addQuotaRemark(remarks);
     for (PortReport port : device.ports()) {
       addPortRemarks(port, remarks);
     }
@@ -105,6 +117,101 @@ final class DeviceRules {
             "The libibverbs provider " + driver + " for " + name + " is not installed.",
             "no lib" + driver + "-rdmav*.so in the libibverbs folder beside the library",
             Advice.INSTALL_PROVIDERS);
+  }
+
+  private @Nullable RdmaQuota quota() {
+    return host.cgroup().rdma().stream()
+        .filter(quota -> quota.device().equals(name))
+        .findFirst()
+        .orElse(null);
+  }
+
+  private @Nullable Finding quotaBlocker() {
+    RdmaQuota quota = quota();
+    if (quota == null || quota.usedHandles() < quota.maxHandles()) {
+      return null;
+    }
+    return blocker(
+        "rdma-quota-spent",
+        "The control group may not open " + name + " once more.",
+        "rdma.max: hca_handle=" + quota.maxHandles() + ", in use: " + quota.usedHandles(),
+        "Raise hca_handle in rdma.max of the control group, or end other users of the device.");
+  }
+
+  private void addQuotaRemark(List<Finding> remarks) {
+    RdmaQuota quota = quota();
+    if (quota == null || quota.maxObjects() - quota.usedObjects() >= FEW_OBJECTS) {
+      return;
+    }
+    remarks.add(
+        Finding.warning(
+            "rdma-quota-low",
+            "The control group leaves "
+                + Math.max(0, quota.maxObjects() - quota.usedObjects())
+                + " objects on "
+                + name
+                + "; each connection takes two, each slab of the pool one.",
+            "rdma.max: hca_object=" + quota.maxObjects() + ", in use: " + quota.usedObjects(),
+            "Raise hca_object in rdma.max of the control group."));
+  }
+
+  private void addPcieRemark(List<Finding> remarks) {
+    PcieLink pcie = device.pcie();
+    if (pcie == null || !pcie.isDegraded()) {
+      return;
+    }
+    remarks.add(
+        Finding.warning(
+            "pcie-degraded",
+            "The slot gives " + name + " less than the card can do.",
+            String.format(
+                Locale.ROOT,
+                "%d lanes at %.1f GT/s of %d at %.1f",
+                pcie.lanes(),
+                pcie.gigatransfers(),
+                pcie.maxLanes(),
+                pcie.maxGigatransfers()),
+            "Seat the card in a slot of its width and generation; a card at rest may lower its"
+                + " speed, so look again under load."));
+  }
+
+  private void addMemoryRemark(List<Finding> remarks) {
+    Integer node = device.numaNode();
+    List<NumaNodeReport> nodes = host.numaNodes();
+    if (node == null || nodes == null || !isWithoutMemory(nodes, node)) {
+      return;
+    }
+    remarks.add(
+        Finding.info(
+            "numa-node-without-memory",
+            "NUMA node "
+                + node
+                + " of "
+                + name
+                + " has no memory; the nearest that has some is "
+                + nearest(nodes, node)
+                + ".",
+            "/sys/devices/system/node/has_memory",
+            "Memory is placed there. Put modules of memory beside the card's processor for less"
+                + " latency."));
+  }
+
+  private static boolean isWithoutMemory(List<NumaNodeReport> nodes, int node) {
+    return nodes.stream().anyMatch(n -> n.id() == node && !n.hasMemory());
+  }
+
+  /** Nearest first, the lower number of two equally near. */
+  private static String nearest(List<NumaNodeReport> nodes, int node) {
+    List<Integer> distances =
+        nodes.stream().filter(n -> n.id() == node).findFirst().orElseThrow().distances();
+    int best = -1;
+    for (int i = 0; i < nodes.size(); i++) {
+      boolean nearer = best < 0 || (i < distances.size() && distances.get(i) < distances.get(best));
+      if (nodes.get(i).hasMemory() && nearer) {
+        best = i;
+      }
+    }
+    return best < 0 ? "unknown" : "node " + nodes.get(best).id();
   }
 
   private @Nullable Finding portBlocker() {
@@ -168,6 +275,7 @@ final class DeviceRules {
     if (device.transport() == Transport.ROCE && gid != null) {
       addGidRemark(port, gid, remarks);
     }
+    addNamespaceRemark(port, remarks);
     Integer mtuBytes = port.mtuBytes();
     if (mtuBytes != null && mtuBytes < LARGEST_MTU_BYTES) {
       remarks.add(
@@ -178,6 +286,29 @@ final class DeviceRules {
               "For 4096, raise the Ethernet MTU to 4200 or more (9000 is usual) on both hosts and"
                   + " every switch between."));
     }
+  }
+
+  /**
+   * sysfs names the network device of a GID whether or not it is in the namespace of the reader.
+   */
+  private void addNamespaceRemark(PortReport port, List<Finding> remarks) {
+    String netdev = port.netdev();
+    List<String> visible = host.netdevs();
+    if (netdev == null || visible == null || visible.contains(netdev)) {
+      return;
+    }
+    remarks.add(
+        Finding.warning(
+            "netdev-not-visible",
+            netdev
+                + ", the network device of "
+                + name
+                + " port "
+                + port.number()
+                + ", is in another network namespace: its addresses can not be used here.",
+            "/sys/class/net holds " + String.join(", ", visible),
+            "Run the container with the host's network (--network host, hostNetwork), or move the"
+                + " network device, or a virtual function of it, into the container."));
   }
 
   private void addGidRemark(PortReport port, GidReport gid, List<Finding> remarks) {

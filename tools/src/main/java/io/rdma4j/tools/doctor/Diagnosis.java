@@ -2,19 +2,27 @@ package io.rdma4j.tools.doctor;
 
 import io.rdma4j.host.DeviceReport;
 import io.rdma4j.host.HostReport;
+import io.rdma4j.host.HostReport.Unreadable;
+import io.rdma4j.host.PortCounters;
 import io.rdma4j.tools.doctor.Finding.Severity;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The judgement on one host: a verdict for each device, and the findings, gravest first.
  *
- * @param host the facts judged
+ * @param snapshot what was judged
  * @param verdicts one for each device, in the order of the report
  * @param findings what the reader should know
+ * @param comparison what happened since an earlier snapshot, null when there was one only
  */
-record Diagnosis(HostReport host, List<Verdict> verdicts, List<Finding> findings) {
+record Diagnosis(
+    Snapshot snapshot,
+    List<Verdict> verdicts,
+    List<Finding> findings,
+    @Nullable Comparison comparison) {
   static final int EXIT_USABLE = 0;
   static final int EXIT_WARNINGS = 1;
   static final int EXIT_NOT_USABLE = 2;
@@ -31,7 +39,8 @@ record Diagnosis(HostReport host, List<Verdict> verdicts, List<Finding> findings
     }
   }
 
-  static Diagnosis of(HostReport host) {
+  static Diagnosis of(Snapshot snapshot, @Nullable Comparison comparison) {
+    HostReport host = snapshot.host();
     HostRules hostRules = new HostRules(host);
     List<Finding> blockers = hostRules.blockers();
     List<Finding> findings = new ArrayList<>(blockers);
@@ -52,8 +61,32 @@ record Diagnosis(HostReport host, List<Verdict> verdicts, List<Finding> findings
     Severity weight = anyUsable ? Severity.WARNING : Severity.ERROR;
     deviceBlockers.forEach(blocker -> findings.add(blocker.as(weight)));
     findings.addAll(hostRules.remarks());
+    findings.addAll(TransportAdvice.give(snapshot));
+    snapshot.counters().forEach(port -> addUnreadable(port, findings));
+    if (comparison != null) {
+      findings.addAll(comparison.findings());
+    }
     findings.sort(Comparator.comparing(Finding::severity).reversed());
-    return new Diagnosis(host, List.copyOf(verdicts), List.copyOf(findings));
+    return new Diagnosis(snapshot, List.copyOf(verdicts), List.copyOf(findings), comparison);
+  }
+
+  /** Some drivers list counters that they do not have; all the others count. */
+  private static void addUnreadable(PortCounters port, List<Finding> findings) {
+    if (!port.missing().isEmpty()) {
+      Unreadable first = port.missing().getFirst();
+      findings.add(
+          Finding.info(
+              "counters-unreadable",
+              String.format(
+                  "%d counter(s) of %s port %d give no number, so they are left out.",
+                  port.missing().size(), port.device(), port.port()),
+              first.path() + ": " + first.problem(),
+              ""));
+    }
+  }
+
+  HostReport host() {
+    return snapshot.host();
   }
 
   long usableDevices() {

@@ -1,16 +1,23 @@
 package io.rdma4j.tools.doctor;
 
+import io.rdma4j.host.CgroupReport;
+import io.rdma4j.host.CounterDelta;
+import io.rdma4j.host.CounterSignal;
 import io.rdma4j.host.DeviceReport;
 import io.rdma4j.host.GidReport;
 import io.rdma4j.host.HostReport;
 import io.rdma4j.host.HugePagesReport;
 import io.rdma4j.host.LibraryReport;
 import io.rdma4j.host.LimitsReport;
+import io.rdma4j.host.NumaNodeReport;
 import io.rdma4j.host.PortReport;
 import io.rdma4j.tools.doctor.Diagnosis.Verdict;
 import io.rdma4j.tools.doctor.Finding.Severity;
 import java.io.PrintWriter;
 import java.util.List;
+import java.util.Locale;
+import java.util.OptionalLong;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +29,7 @@ final class DiagnosisText {
   private static final int GIDS_SHOWN = 6;
 
   private static final String UNKNOWN = "unknown";
+  private static final Pattern CONTROL = Pattern.compile("\\p{Cntrl}");
 
   private final PrintWriter out;
   private final boolean colour;
@@ -42,11 +50,43 @@ final class DiagnosisText {
     printLimits(diagnosis.host());
     heading("Libraries and kernel");
     printLibraries(diagnosis.host());
+    if (diagnosis.comparison() != null) {
+      printComparison(diagnosis.comparison());
+    }
     heading("Findings");
     if (diagnosis.findings().isEmpty()) {
       out.println("  none");
     }
     diagnosis.findings().forEach(this::printFinding);
+  }
+
+  private void printComparison(Comparison comparison) {
+    Double seconds = comparison.seconds();
+    heading(
+        "Between the readings"
+            + (seconds == null ? "" : String.format(Locale.ROOT, " (%.1f s)", seconds)));
+    if (comparison.deltas().isEmpty()) {
+      out.println("  no port has counters in both");
+    }
+    for (CounterDelta delta : comparison.deltas()) {
+      row(
+          delta.device() + (delta.port() == 0 ? "" : " port " + delta.port()),
+          "sent "
+              + bytes(delta.increase(CounterSignal.SENT_BYTES), seconds)
+              + ", received "
+              + bytes(delta.increase(CounterSignal.RECEIVED_BYTES), seconds));
+    }
+  }
+
+  private static String bytes(OptionalLong count, @Nullable Double seconds) {
+    if (count.isEmpty()) {
+      return UNKNOWN;
+    }
+    String text = Sizes.format(count.getAsLong());
+    return seconds == null || seconds <= 0
+        ? text
+        : text
+            + String.format(Locale.ROOT, " (%.3f MB/s)", count.getAsLong() / seconds / 1_000_000);
   }
 
   private String headline(Diagnosis diagnosis) {
@@ -71,12 +111,12 @@ final class DiagnosisText {
         verdict.usable() ? paint(Ansi.GREEN, "usable    ") : paint(Ansi.RED, "not usable");
     out.printf(
         "  %-14s %s  %-10s  NUMA node %-7s  firmware %s%s%n",
-        device.name(),
+        shown(device.name()),
         mark,
         device.transport() == null ? UNKNOWN : device.transport().label(),
         orUnknown(device.numaNode()),
         orUnknown(device.firmware()),
-        device.model() == null ? "" : "  " + device.model());
+        device.model() == null ? "" : "  " + shown(device.model()));
     verdict.reasons().forEach(reason -> wrapped("      ", "because ", reason));
     device.ports().forEach(port -> printPort(port, verdict.usable()));
   }
@@ -110,7 +150,7 @@ final class DiagnosisText {
             gid.type() == null ? UNKNOWN : gid.type().label(),
             gid.gid(),
             gid.ipv4() == null ? "" : gid.ipv4(),
-            gid.netdev() == null ? "" : gid.netdev());
+            gid.netdev() == null ? "" : shown(gid.netdev()));
     out.println(line.stripTrailing() + (recommended ? paint(Ansi.BOLD, "  <- use this") : ""));
   }
 
@@ -142,7 +182,45 @@ final class DiagnosisText {
                             + orUnknown(p.total()))
                 .collect(Collectors.joining(", ")));
     row("transparent", orUnknown(host.hugePages().transparent()));
-    row("NUMA nodes", orUnknown(host.numaNodes()));
+    row("NUMA nodes", host.numaNodes() == null ? UNKNOWN : describe(host.numaNodes()));
+    row("open files", limits.openFiles() == null ? UNKNOWN : count(limits.openFiles()));
+    row("control group", describe(host.cgroup()));
+  }
+
+  private static String describe(List<NumaNodeReport> nodes) {
+    String empty =
+        nodes.stream()
+            .filter(node -> !node.hasMemory())
+            .map(node -> Integer.toString(node.id()))
+            .collect(Collectors.joining(", "));
+    return nodes.size() + (empty.isEmpty() ? "" : ", without memory: " + empty);
+  }
+
+  private static String describe(CgroupReport cgroup) {
+    if (cgroup.version() == null) {
+      return UNKNOWN;
+    }
+    String quotas =
+        cgroup.rdma().stream()
+            .map(
+                q ->
+                    String.format(
+                        "%s %d of %s handles, %d of %s objects",
+                        q.device(),
+                        q.usedHandles(),
+                        count(q.maxHandles()),
+                        q.usedObjects(),
+                        count(q.maxObjects())))
+            .collect(Collectors.joining("; "));
+    return "version "
+        + cgroup.version()
+        + ", memory "
+        + limit(cgroup.memoryMaxBytes())
+        + (quotas.isEmpty() ? "" : "; " + quotas);
+  }
+
+  private static String count(long limit) {
+    return limit == LimitsReport.UNLIMITED ? "unlimited" : Long.toString(limit);
   }
 
   private void printLibraries(HostReport host) {
@@ -189,15 +267,15 @@ final class DiagnosisText {
   }
 
   private void row(String label, String value) {
-    wrapped("  ", String.format("%-18s", label), value);
+    wrapped("  ", String.format("%-18s", label) + (label.length() < 18 ? "" : " "), value);
   }
 
   /** Breaks lines between words; those after the first are indented past the label. */
   private void wrapped(String indent, String label, String text) {
-    StringBuilder line = new StringBuilder(indent).append(label);
+    StringBuilder line = new StringBuilder(indent).append(shown(label));
     String hanging = indent + " ".repeat(label.length());
     boolean atStart = true;
-    for (String word : text.split(" ", -1)) {
+    for (String word : shown(text).split(" ", -1)) {
       if (!atStart && line.length() + 1 + word.length() > WIDTH) {
         out.println(line);
         line = new StringBuilder(hanging);
@@ -221,7 +299,14 @@ final class DiagnosisText {
   }
 
   private static String orUnknown(@Nullable Object value) {
-    return value == null ? UNKNOWN : value.toString();
+    return value == null ? UNKNOWN : shown(value.toString());
+  }
+
+  /** Names come from files of another machine: what would move a terminal's cursor is spelt out. */
+  private static String shown(String text) {
+    return CONTROL
+        .matcher(text)
+        .replaceAll(found -> String.format("<%02x>", (int) found.group().charAt(0)));
   }
 
   private String paint(String code, String text) {

@@ -1,10 +1,10 @@
 package io.rdma4j.tools.doctor;
 
-import io.rdma4j.host.HostReport;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +27,10 @@ import picocli.CommandLine.Spec;
       "70:failure of the command itself"
     })
 public final class DoctorCommand implements Callable<Integer> {
+  private static final double MIN_WATCH_SECONDS = 0.1;
+  private static final double MAX_WATCH_SECONDS = 86_400;
+  private static final double NANOS_PER_SECOND = 1e9;
+
   @Spec private @Nullable CommandSpec spec;
 
   @Option(names = "--json", description = "Print one JSON object.")
@@ -38,20 +42,33 @@ public final class DoctorCommand implements Callable<Integer> {
       description =
           "Read sys, proc, dev, etc and usr below DIR, a tree copied from another machine. Nothing"
               + " of this machine enters the answer; what DIR lacks is unknown.")
-  private Path root = Path.of("/");
+  private @Nullable Path root;
+
+  @Option(
+      names = "--then",
+      paramLabel = "DIR",
+      description =
+          "Judge also what changed between --root and DIR, a later copy of the same machine. DIR"
+              + " may hold sys/class/infiniband alone.")
+  private @Nullable Path then;
+
+  @Option(
+      names = "--watch",
+      arity = "0..1",
+      paramLabel = "SECONDS",
+      fallbackValue = "10",
+      description =
+          "Read the counters twice, SECONDS apart (${FALLBACK-VALUE} when not given), and judge"
+              + " what was counted between.")
+  private @Nullable Double watchSeconds;
 
   /** Created by picocli. */
   DoctorCommand() {}
 
   @Override
-  public Integer call() throws IOException {
+  public Integer call() throws IOException, InterruptedException {
     CommandSpec command = Objects.requireNonNull(spec, "spec");
-    if (!Files.isDirectory(root)) {
-      throw new ParameterException(
-          command.commandLine(),
-          "--root " + root + " is not a directory; name the folder that holds the copied sys/");
-    }
-    Diagnosis diagnosis = Diagnosis.of(HostReport.read(root));
+    Diagnosis diagnosis = examine();
     PrintWriter out = command.commandLine().getOut();
     if (json) {
       out.println(DiagnosisJson.render(diagnosis));
@@ -61,5 +78,58 @@ public final class DoctorCommand implements Callable<Integer> {
     }
     out.flush();
     return diagnosis.exitStatus();
+  }
+
+  private Diagnosis examine() throws IOException, InterruptedException {
+    Path machine = root == null ? Path.of("/") : directory("--root", root);
+    if (then != null) {
+      if (root == null || watchSeconds != null) {
+        throw wrong("--then names a later copy of --root DIR; give both, and no --watch");
+      }
+      return compareTrees(Snapshot.read(machine), directory("--then", then));
+    }
+    if (watchSeconds == null) {
+      return Diagnosis.of(Snapshot.read(machine), null);
+    }
+    if (!(watchSeconds >= MIN_WATCH_SECONDS && watchSeconds <= MAX_WATCH_SECONDS)) {
+      throw wrong(
+          "--watch takes "
+              + MIN_WATCH_SECONDS
+              + " to "
+              + MAX_WATCH_SECONDS
+              + " seconds, was "
+              + watchSeconds);
+    }
+    return watch(machine, watchSeconds);
+  }
+
+  private static Diagnosis watch(Path machine, double seconds)
+      throws IOException, InterruptedException {
+    long beganNs = System.nanoTime();
+    Snapshot earlier = Snapshot.read(machine);
+    Thread.sleep(Duration.ofNanos((long) (seconds * NANOS_PER_SECOND)));
+    double elapsed = (System.nanoTime() - beganNs) / NANOS_PER_SECOND;
+    Snapshot later = Snapshot.read(machine);
+    return Diagnosis.of(later, Comparison.of(earlier, later, elapsed));
+  }
+
+  private Diagnosis compareTrees(Snapshot earlier, Path laterRoot) throws IOException {
+    if (!Files.isDirectory(laterRoot.resolve("sys/class/infiniband"))) {
+      throw wrong("--then " + laterRoot + " holds no sys/class/infiniband to compare with");
+    }
+    Snapshot later = Snapshot.read(laterRoot);
+    return Diagnosis.of(earlier.updatedBy(later), Comparison.of(earlier, later, null));
+  }
+
+  private Path directory(String option, Path path) {
+    if (!Files.isDirectory(path)) {
+      throw wrong(
+          option + " " + path + " is not a directory; name the folder that holds the copied sys/");
+    }
+    return path;
+  }
+
+  private ParameterException wrong(String message) {
+    return new ParameterException(Objects.requireNonNull(spec, "spec").commandLine(), message);
   }
 }

@@ -1,5 +1,6 @@
 package io.rdma4j.tools.doctor;
 
+import io.rdma4j.host.DeviceReport;
 import io.rdma4j.host.HostReport;
 import io.rdma4j.host.HostReport.Unreadable;
 import io.rdma4j.host.HugePagesReport.Pool;
@@ -7,6 +8,10 @@ import io.rdma4j.host.LibraryReport;
 import io.rdma4j.host.LimitsReport;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 
 /** Judges what all devices of a host share: libraries, limits, huge pages. */
 final class HostRules {
@@ -15,6 +20,9 @@ final class HostRules {
 
   /** A pool of a few hundred MiB and the queues of a few hundred connections fit below it. */
   private static final long COMFORTABLE_MEMLOCK_BYTES = 1L << 30;
+
+  /** What a process gets by default; Java raises it to the hard limit by itself. */
+  private static final int FEW_OPEN_FILES = 1024;
 
   private static final int UNREADABLE_SHOWN = 5;
 
@@ -67,6 +75,9 @@ final class HostRules {
     List<Finding> remarks = new ArrayList<>();
     addNoDevice(remarks);
     addMemlock(remarks);
+    addCgroupMemory(remarks);
+    addOpenFiles(remarks);
+    addFirmware(remarks);
     addHugePages(remarks);
     addUnreadable(remarks);
     addGaps(remarks);
@@ -129,6 +140,57 @@ final class HostRules {
                 + ": registering more than that fails with \"Cannot allocate memory\".",
             memlockEvidence(),
             Advice.RAISE_MEMLOCK));
+  }
+
+  private void addCgroupMemory(List<Finding> remarks) {
+    Long max = host.cgroup().memoryMaxBytes();
+    if (max == null || max == LimitsReport.UNLIMITED) {
+      return;
+    }
+    Long used = host.cgroup().memoryUsedBytes();
+    remarks.add(
+        Finding.info(
+            "cgroup-memory",
+            "The control group limits memory to "
+                + Sizes.format(max)
+                + "; registered memory counts in full and cannot be swapped out.",
+            "cgroup version "
+                + host.cgroup().version()
+                + ", in use: "
+                + (used == null ? "unknown" : Sizes.format(used)),
+            "Keep heap, pool and the rest below it; beyond it the kernel ends the process."));
+  }
+
+  private void addOpenFiles(List<Finding> remarks) {
+    Long files = host.limits().openFiles();
+    if (files != null && files < FEW_OPEN_FILES) {
+      remarks.add(
+          Finding.info(
+              "open-files-low",
+              "The process may open " + files + " files; each connection takes a few.",
+              "/proc/self/limits: Max open files",
+              "systemd service: LimitNOFILE=65536. Docker, Podman: --ulimit nofile=65536."));
+    }
+  }
+
+  private void addFirmware(List<Finding> remarks) {
+    Map<String, Set<String>> versions = new TreeMap<>();
+    for (DeviceReport device : host.devices()) {
+      if (device.model() != null && device.firmware() != null) {
+        versions.computeIfAbsent(device.model(), m -> new TreeSet<>()).add(device.firmware());
+      }
+    }
+    versions.forEach(
+        (model, firmware) -> {
+          if (firmware.size() > 1) {
+            remarks.add(
+                Finding.info(
+                    "firmware-differs",
+                    "Cards of one model run different firmware, and so may behave differently.",
+                    model + ": " + String.join(", ", firmware),
+                    "Bring them to one version."));
+          }
+        });
   }
 
   private void addHugePages(List<Finding> remarks) {

@@ -1,0 +1,35 @@
+package io.rdma4j.host;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Finds the network device that carries a port. */
+final class PortNetdev {
+  private PortNetdev() {}
+
+  /**
+   * Returns its name, null on InfiniBand and when nothing tells. The first slots of the GID table
+   * belong to the port's own network device, later ones to its VLANs.
+   *
+   * @param deviceDir for example {@code /sys/class/infiniband/mlx5_0}
+   * @param port port number
+   */
+  static @Nullable String of(Probe probe, String deviceDir, int port) {
+    String portDir = deviceDir + "/ports/" + port;
+    if ("InfiniBand".equals(probe.optionalText(portDir + "/link_layer"))) {
+      return null;
+    }
+    for (int index : probe.numbers(portDir + "/gid_attrs/ndevs")) {
+      String netdev = probe.optionalText(portDir + "/gid_attrs/ndevs/" + index);
+      if (netdev != null) {
+        return netdev;
+      }
+    }
+    String parent = probe.optionalText(deviceDir + "/parent");
+    if (parent != null) {
+      return parent;
+    }
+    List<String> onTheBus = probe.names(deviceDir + "/device/net");
+    return onTheBus != null && onTheBus.size() == 1 ? onTheBus.getFirst() : null;
+  }
+}

@@ -1,0 +1,73 @@
+package io.rdma4j.provider.verbs;
+
+/**
+ * What can be set on the verbs path.
+ *
+ * <pre>
+ *  system property                      default
+ *  rdma4j.verbs.sendBatch               auto      requests of one doorbell, 1 to 128, or auto
+ *  rdma4j.verbs.moderationCount         0         completions that one event may stand for, to 65535
+ *  rdma4j.verbs.moderationPeriodUs      0         the longest that an event waits for them, to 65535
+ * </pre>
+ *
+ * @param sendBatch requests of one doorbell, less where the send queue is short; {@link #AUTO}
+ *     measures what pays
+ * @param moderationCount completions that one event may stand for; 0 with a period of 0 leaves the
+ *     device as it is
+ * @param moderationPeriodUs the longest that an event waits for them, in microseconds
+ */
+public record VerbsSettings(int sendBatch, int moderationCount, int moderationPeriodUs) {
+  /** For {@link #sendBatch}: start with 16 and measure. */
+  public static final int AUTO = 0;
+
+  /** Largest {@link #sendBatch}. */
+  public static final int MAX_SEND_BATCH = 128;
+
+  private static final String SEND_BATCH = "rdma4j.verbs.sendBatch";
+  private static final String MODERATION_COUNT = "rdma4j.verbs.moderationCount";
+  private static final String MODERATION_PERIOD_US = "rdma4j.verbs.moderationPeriodUs";
+  private static final int MAX_MODERATION = 0xffff;
+
+  /** Validates the settings. */
+  public VerbsSettings {
+    check(SEND_BATCH, sendBatch, MAX_SEND_BATCH);
+    check(MODERATION_COUNT, moderationCount, MAX_MODERATION);
+    check(MODERATION_PERIOD_US, moderationPeriodUs, MAX_MODERATION);
+  }
+
+  /**
+   * Reads the system properties.
+   *
+   * @throws IllegalArgumentException naming property, value and limits
+   */
+  public static VerbsSettings fromProperties() {
+    return new VerbsSettings(
+        number(SEND_BATCH, "auto", AUTO, MAX_SEND_BATCH),
+        number(MODERATION_COUNT, "0", 0, MAX_MODERATION),
+        number(MODERATION_PERIOD_US, "0", 0, MAX_MODERATION));
+  }
+
+  private static int number(String property, String word, int ofWord, int most) {
+    String text = System.getProperty(property, word);
+    if (text.equals(word)) {
+      return ofWord;
+    }
+    try {
+      return Integer.parseInt(text);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(
+          property + " is '" + text + "', allowed: " + word + " or a number up to " + most, e);
+    }
+  }
+
+  private static void check(String property, int value, int most) {
+    if (value < 0 || value > most) {
+      throw new IllegalArgumentException(property + " is " + value + ", allowed: 0 to " + most);
+    }
+  }
+
+  /** Returns whether events shall be moderated. */
+  boolean moderates() {
+    return moderationCount > 0 || moderationPeriodUs > 0;
+  }
+}

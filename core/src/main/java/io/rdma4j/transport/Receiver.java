@@ -1,0 +1,195 @@
+package io.rdma4j.transport;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.rdma4j.provider.EndpointFailure;
+import io.rdma4j.provider.EndpointFailure.Kind;
+import io.rdma4j.provider.EndpointListener;
+import io.rdma4j.transport.RequestFailedException.Cause;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * The polling half of a connection: it hands on what the endpoint delivers, to the application's
+ * handler, to waiting requests, or to the connection's own life. No exception of the handler gets
+ * past it.
+ *
+ * <p>Polling thread only, except the counters.
+ */
+final class Receiver implements EndpointListener {
+  private static final Logger LOG = System.getLogger(Receiver.class.getName());
+
+  private final Connection connection;
+  private final ConnectionHandler handler;
+  private final Message message;
+  private boolean announced;
+
+  // Written by the polling thread, read by whoever wants to know.
+  private long messagesReceived;
+  private long bytesReceived;
+  private long handlerErrors;
+
+  Receiver(Connection connection, ConnectionHandler handler) {
+    this.connection = connection;
+    this.handler = handler;
+    this.message = new Message(connection);
+  }
+
+  /** Tells the handler that the connection is up, once. */
+  void announce() {
+    if (announced) {
+      return;
+    }
+    announced = true;
+    try {
+      handler.onConnected(connection);
+    } catch (RuntimeException e) {
+      handlerFailed(e);
+    }
+  }
+
+  /** Tells the handler that the connection has ended. */
+  void announceEnd(EndpointFailure reason) {
+    try {
+      handler.onDisconnected(connection, reason);
+    } catch (RuntimeException e) {
+      handlerFailed(e);
+    }
+  }
+
+  @Override
+  public void onMessage(
+      int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
+    connection.control().heard();
+    if (type <= MessageType.LAST_OF_APPLICATION) {
+      messagesReceived++;
+      bytesReceived += lengthBytes;
+    }
+    switch (type) {
+      case MessageType.DATA, MessageType.REQUEST, MessageType.STREAM_REQUEST ->
+          deliver(type, correlationId, memory, offset, lengthBytes);
+      case MessageType.REPLY, MessageType.PART, MessageType.FAILED, MessageType.REMOTE_DONE ->
+          answered(type, correlationId, memory, offset, lengthBytes);
+      default -> control(type, correlationId, memory, offset, lengthBytes);
+    }
+  }
+
+  private void deliver(
+      int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
+    try {
+      handler.onMessage(connection, message.wrap(type, correlationId, memory, offset, lengthBytes));
+    } catch (RuntimeException e) {
+      handlerFailed(e);
+      if (type != MessageType.DATA) {
+        // Harmless when the handler had answered before it threw: nobody waits any more then.
+        connection.replyStreams().cancel(correlationId);
+        connection.fail(correlationId, "the handler threw " + e.getClass().getName());
+      }
+    } finally {
+      message.unwrap();
+    }
+  }
+
+  private void answered(
+      int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
+    RequestTable requests = connection.requests();
+    boolean awaited;
+    if (type == MessageType.FAILED) {
+      byte[] text = memory.asSlice(offset, lengthBytes).toArray(JAVA_BYTE);
+      awaited =
+          requests.fail(correlationId, Cause.PEER_FAILED, "the peer: " + new String(text, UTF_8));
+    } else {
+      message.wrap(type, correlationId, memory, offset, lengthBytes);
+      try {
+        awaited =
+            type == MessageType.PART
+                ? requests.deliver(correlationId, message)
+                : requests.complete(correlationId, message);
+      } finally {
+        message.unwrap();
+      }
+    }
+    if (!awaited) {
+      connection.node().countLateReply();
+      if (type == MessageType.PART) {
+        connection.requester().tellCancelled(correlationId);
+      }
+    }
+  }
+
+  private void control(
+      int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
+    switch (type) {
+      case MessageType.CANCEL -> cancelled(correlationId);
+      case MessageType.GRANT -> {
+        int parts = lengthBytes == Integer.BYTES ? memory.get(Sender.INT, offset) : 0;
+        if (parts > 0) {
+          connection.replyStreams().grant(correlationId, parts);
+        } else {
+          onFailure(
+              new EndpointFailure(
+                  Kind.PROTOCOL, "a grant of " + parts + " parts in " + lengthBytes + " bytes"));
+        }
+      }
+      case MessageType.REMOTE -> remote(correlationId, memory, offset, lengthBytes);
+      case MessageType.GOODBYE -> connection.life().goodbyeReceived();
+      case MessageType.HEARTBEAT -> {}
+      default -> onFailure(new EndpointFailure(Kind.PROTOCOL, "unknown message type " + type));
+    }
+  }
+
+  private void remote(long correlationId, MemorySegment memory, long offset, int lengthBytes) {
+    RemoteExecutor executor = connection.remoteExecutor();
+    String violation = executor.execute(correlationId, memory, offset, lengthBytes);
+    if (violation != null) {
+      onFailure(new EndpointFailure(Kind.PROTOCOL, violation));
+    } else if (executor.hasImmediate()) {
+      try {
+        handler.onImmediate(
+            connection,
+            RemoteWire.immediate(memory, offset),
+            RemoteWire.lengthBytes(memory, offset));
+      } catch (RuntimeException e) {
+        handlerFailed(e);
+      }
+    }
+  }
+
+  private void cancelled(long correlationId) {
+    connection.replyStreams().cancel(correlationId);
+    try {
+      handler.onCancelled(connection, correlationId);
+    } catch (RuntimeException e) {
+      handlerFailed(e);
+    }
+  }
+
+  @Override
+  public void onSent(long token) {
+    connection.node().pool().release(token);
+  }
+
+  @Override
+  public void onFailure(EndpointFailure cause) {
+    connection.life().failed(cause);
+  }
+
+  private void handlerFailed(RuntimeException e) {
+    handlerErrors++;
+    LOG.log(Level.ERROR, "connection " + connection.id() + ": the handler threw", e);
+  }
+
+  long messagesReceived() {
+    return messagesReceived;
+  }
+
+  long bytesReceived() {
+    return bytesReceived;
+  }
+
+  long handlerErrors() {
+    return handlerErrors;
+  }
+}

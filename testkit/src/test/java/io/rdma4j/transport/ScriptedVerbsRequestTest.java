@@ -1,0 +1,22 @@
+package io.rdma4j.transport;
+
+import io.rdma4j.testkit.transport.RequestContract;
+import io.rdma4j.testkit.verbs.ScriptedVerbs;
+
+final class ScriptedVerbsRequestTest extends RequestContract {
+  private final ScriptedVerbs verbs = new ScriptedVerbs();
+
+  ScriptedVerbsRequestTest() {
+    verbs.addDevice("scripted0").address(java.net.InetAddress.getLoopbackAddress());
+  }
+
+  @Override
+  protected String path() {
+    return "verbs";
+  }
+
+  @Override
+  protected NodeConfig.Builder configure(NodeConfig.Builder builder) {
+    return super.configure(builder).verbs(verbs);
+  }
+}

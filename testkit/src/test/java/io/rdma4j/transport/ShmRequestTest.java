@@ -1,0 +1,10 @@
+package io.rdma4j.transport;
+
+import io.rdma4j.testkit.transport.RequestContract;
+
+final class ShmRequestTest extends RequestContract {
+  @Override
+  protected String path() {
+    return "shm";
+  }
+}
