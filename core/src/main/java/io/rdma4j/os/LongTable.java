@@ -38,7 +38,7 @@ public final class LongTable {
   /**
    * Reserves the address space.
    *
-   * @param leastEntries 1 to 2^30; rounded up to a power of two
+   * @param leastEntries at least 1; rounded up to a power of two
    * @throws OsException when the kernel refuses
    */
   public LongTable(int leastEntries) {

@@ -26,7 +26,10 @@ final class PoolSetting<T> {
   static final int DOUBLED_CLASSES = 4;
 
   private static final long DEFAULT_BLOCK_BYTES = 8 << 10;
+
+  /** With the receive reserve as many as a block state has bits for. */
   private static final int MOST_CLASSES = 31;
+
   private static final int MOST_CACHED = (1 << 16) - 2;
   private static final int MOST_THREADS = 64;
   private static final Duration LONGEST = Duration.ofHours(24);

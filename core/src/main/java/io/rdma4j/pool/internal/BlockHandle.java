@@ -18,7 +18,7 @@ public final class BlockHandle {
   /** Stands for no block. */
   public static final long NONE = 0;
 
-  private static final int GENERATION_SHIFT = 32;
+  static final int GENERATION_SHIFT = 32;
 
   private BlockHandle() {}
 

@@ -25,15 +25,11 @@ package io.rdma4j.pool.internal;
  * the block.
  */
 final class BlockState {
-  /** Most classes that the bits have room for. */
-  static final int MOST_CLASSES = 1 << 5;
-
   static final int GENERATION_MASK = 0x7fff_ffff;
 
   private static final int LEASED = 1;
   private static final int CLASS_SHIFT = 1;
   private static final int HOLDER_SHIFT = 6;
-  private static final int GENERATION_SHIFT = 32;
 
   private BlockState() {}
 
@@ -50,21 +46,17 @@ final class BlockState {
     return tag(state, block) >>> HOLDER_SHIFT;
   }
 
-  static int sizeClass(long state, int block) {
-    return tag(state, block) >>> CLASS_SHIFT & MOST_CLASSES - 1;
-  }
-
   static boolean isLeased(long state, int block) {
     return (tag(state, block) & LEASED) != 0;
   }
 
   static int generation(long state) {
-    return (int) (state >>> GENERATION_SHIFT);
+    return (int) (state >>> BlockHandle.GENERATION_SHIFT);
   }
 
   /** Returns true for the state of a block that is leased by that handle, whoever holds it. */
   static boolean isLeaseOf(long state, long handle) {
     long tag = state ^ handle;
-    return tag >>> GENERATION_SHIFT == 0 && (tag & LEASED) != 0;
+    return tag >>> BlockHandle.GENERATION_SHIFT == 0 && (tag & LEASED) != 0;
   }
 }
