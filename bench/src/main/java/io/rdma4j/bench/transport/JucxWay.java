@@ -3,9 +3,6 @@ package io.rdma4j.bench.transport;
 import io.rdma4j.Availability;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import org.openucx.jucx.UcxException;
 import org.openucx.jucx.ucp.UcpContext;
@@ -50,35 +47,17 @@ record JucxWay() implements Way {
 
   @Override
   public Acceptor listen() throws IOException {
-    ServerSocketChannel listener = ServerSocketChannel.open();
-    listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-    int port = listener.socket().getLocalPort();
-    return new Acceptor() {
-      @Override
-      public String address() {
-        return Integer.toString(port);
-      }
-
-      @Override
-      public Link accept() throws IOException {
-        try (SocketChannel socket = listener.accept()) {
-          listener.close();
-          return new JucxLink(socket);
-        }
-      }
-
-      @Override
-      public void close() throws IOException {
-        listener.close();
-      }
-    };
+    return new LoopbackAcceptor(JucxWay::link);
   }
 
   @Override
   public Link connect(String address) throws IOException {
-    try (SocketChannel socket =
-        SocketChannel.open(
-            new InetSocketAddress(InetAddress.getLoopbackAddress(), Integer.parseInt(address)))) {
+    return link(LoopbackAcceptor.connect(address));
+  }
+
+  /** The socket has done its work once the workers know each other. */
+  private static Link link(SocketChannel socket) throws IOException {
+    try (socket) {
       return new JucxLink(socket);
     }
   }
