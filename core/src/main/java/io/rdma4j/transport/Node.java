@@ -70,7 +70,7 @@ public final class Node implements AutoCloseable {
   private final Set<SocketChannel> handshaking = ConcurrentHashMap.newKeySet();
   private final AtomicLong handshakesFailed = new AtomicLong();
   private final AtomicLong lateReplies = new AtomicLong();
-  private final ExportTable exports = new ExportTable();
+  private final ExportTable exports;
   private final AtomicLong pathChanges = new AtomicLong();
   private final StatusRegistry metrics = new StatusRegistry();
   private final List<StatusRegistry.Registration> metricSources = new ArrayList<>();
@@ -120,6 +120,7 @@ public final class Node implements AutoCloseable {
     Memory memory = makePool(config, providers);
     this.providers = memory.providers;
     this.registrars = Providers.registrars(memory.providers);
+    this.exports = new ExportTable(this, registrars);
     this.pool = memory.pool;
     try {
       bootstrap = new Bootstrap(memory.providers, config);
@@ -359,6 +360,7 @@ public final class Node implements AutoCloseable {
       for (Connection connection : connections) {
         attempt(failure, () -> connection.abandon(reason));
       }
+      attempt(failure, exports::closeAll);
       metricSources.forEach(source -> attempt(failure, source::close));
       attempt(failure, pool::close);
       Providers.close(providers, failure);
@@ -666,6 +668,11 @@ public final class Node implements AutoCloseable {
       }
     }
     return false;
+  }
+
+  /** Returns whether this node has no threads that poll. */
+  boolean isPolledByCallers() {
+    return !pollers[0].hasThread();
   }
 
   private void requireOpen() {
