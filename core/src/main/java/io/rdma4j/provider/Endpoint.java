@@ -28,7 +28,7 @@ public interface Endpoint {
 
   /**
    * Returns what the device can do on the peer's memory by itself, or null when there is no such
-   * device. By the sending thread; the answer holds until the path changes.
+   * device. Any thread; the answer holds until the path changes.
    */
   default @Nullable OneSided oneSided() {
     return null;

@@ -408,10 +408,9 @@ public final class Connection implements AutoCloseable {
     receiver.announce();
     EndpointFailure suspected = life.suspicion();
     int polled = endpoint.poll(receiver, MESSAGES_PER_POLL);
-    polled += remoteRequests.device().settle(receiver);
+    int resumed = remoteRequests.device().settle(receiver) + large.doWork();
     remoteKeys.tellLeft();
-    polled += large.doWork();
-    int resumed = sender.sendKept() + remoteExecutor.answerKept() + room.wake(polled);
+    resumed += sender.sendKept() + remoteExecutor.answerKept() + room.wake(polled);
     // What this side does by itself is no sign of life of the peer.
     return resumed + life.step(before, suspected, polled);
   }

@@ -122,7 +122,7 @@ final class LargeReceives {
       return true;
     }
     long lengthBytes = LargeWire.getLong(memory, at + 16);
-    if (!fits(receive, lengthBytes)) {
+    if (lengthBytes > LargeSends.STRETCH_BYTES || !fits(receive, lengthBytes)) {
       return false;
     }
     LargeReceive.Piece piece = receive.addPiece(lengthBytes, true);

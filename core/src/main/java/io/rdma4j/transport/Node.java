@@ -253,7 +253,9 @@ public final class Node implements AutoCloseable {
   /**
    * Lets peers reach memory by one-sided operations, until the region is closed. They get the
    * rights given here and no others, to this memory and no other; whoever has the region's {@link
-   * ExportedRegion#descriptor() descriptor} has them, over any connection of this node.
+   * ExportedRegion#descriptor() descriptor} has them, over any connection of this node. The memory
+   * is pinned for each device that can serve peers; where one refuses that, peers reach it by
+   * messages.
    *
    * @param memory native; must stay valid until the region is closed
    * @param access bits of {@link io.rdma4j.provider.MemoryAccess}, at least one for peers

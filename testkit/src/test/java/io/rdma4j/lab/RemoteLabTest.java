@@ -6,6 +6,7 @@ import io.rdma4j.transport.NodeConfig;
 import io.rdma4j.verbs.Verbs;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.time.Duration;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 
@@ -24,6 +25,15 @@ final class RemoteLabTest {
     } catch (UnknownHostException e) {
       throw new AssertionError(e);
     }
+  }
+
+  /** What takes a moment elsewhere takes seconds in emulation. */
+  private static NodeConfig.Builder emulated(NodeConfig.Builder builder) {
+    return builder
+        .verbs(Verbs.system())
+        .handshakeTimeout(Duration.ofSeconds(60))
+        .liveness(Duration.ofSeconds(1), Duration.ofSeconds(60))
+        .closeTimeout(Duration.ofSeconds(20));
   }
 
   abstract static class Remote extends RemoteContract {
@@ -45,7 +55,7 @@ final class RemoteLabTest {
 
     @Override
     protected NodeConfig.Builder configure(NodeConfig.Builder builder) {
-      return super.configure(builder).verbs(Verbs.system());
+      return emulated(super.configure(builder));
     }
   }
 
@@ -68,7 +78,7 @@ final class RemoteLabTest {
 
     @Override
     protected NodeConfig.Builder configure(NodeConfig.Builder builder) {
-      return super.configure(builder).verbs(Verbs.system());
+      return emulated(super.configure(builder));
     }
   }
 
