@@ -1,14 +1,21 @@
 package io.rdma4j.lab;
 
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import io.rdma4j.testkit.transport.LargeContract;
 import io.rdma4j.testkit.transport.RemoteContract;
+import io.rdma4j.transport.Node;
 import io.rdma4j.transport.NodeConfig;
 import io.rdma4j.verbs.Verbs;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
+import java.util.Objects;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 
 /** One-sided operations and large messages on the kernel's RDMA drivers of the lab's guest. */
 @Tag("lab")
@@ -107,6 +114,25 @@ final class RemoteLabTest {
   final class LargeOnSiw extends Large {
     LargeOnSiw() {
       super(SIW);
+    }
+  }
+
+  /** Both drivers' atomics are atomic among themselves only, which a path with a device says. */
+  @Test
+  void theDeviceServesPeersOverRoceAlone() {
+    assertTrue(describe(RXE).contains("atomics by message"), describe(RXE));
+    assertFalse(describe(SIW).contains("atomics by message"), describe(SIW));
+  }
+
+  private static String describe(String address) {
+    NodeConfig.Builder listening =
+        emulated(NodeConfig.builder())
+            .paths("verbs")
+            .listen(new InetSocketAddress(parse(address), 0), (peer, path) -> (c, message) -> {});
+    try (Node server = Node.start(listening.build());
+        Node client = Node.start(emulated(NodeConfig.builder()).paths("verbs").build())) {
+      InetSocketAddress at = Objects.requireNonNull(server.listenAddress());
+      return client.connect(at, (c, message) -> {}).path().toString();
     }
   }
 }
