@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rdma4j.provider.EndpointFailure;
@@ -17,6 +18,7 @@ import io.rdma4j.provider.Recorder;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.FutureTask;
@@ -114,6 +116,55 @@ final class RingTest {
       }
       reader.reclaim();
       assertDrained();
+    }
+  }
+
+  @Test
+  void leavesZerosAtLineStartsAloneInWhatItGivesBack() {
+    byte[] ones = new byte[MAX];
+    Arrays.fill(ones, (byte) -1);
+    MemorySegment payload = MemorySegment.ofArray(ones);
+    for (int i = 0; i < 100; i++) {
+      assertEquals(RingWriter.WRITTEN, writer.write(1, -1, payload, 0, i * 7 % MAX));
+      assertEquals(1, reader.poll(recorder, 1));
+      reader.reclaim();
+      for (long line = 0; line < CAPACITY; line += LINE_BYTES) {
+        assertEquals(0, ring.get(JAVA_LONG, line), "line at " + line + " after message " + i);
+      }
+    }
+  }
+
+  @Test
+  void goesOnBehindAMessageWhoseListenerThrew() {
+    assertEquals(RingWriter.WRITTEN, write(1, 500));
+    assertEquals(RingWriter.WRITTEN, write(2, 20));
+    var thrown =
+        assertThrows(
+            IllegalStateException.class,
+            () -> reader.poll(new Thrower(), 16),
+            "what a listener throws is its caller's to handle");
+    assertEquals("thrown by the listener", thrown.getMessage());
+    assertEquals(1, reader.poll(recorder, 16));
+    assertReceived(recorder.messages.getFirst(), 2, 20);
+    reader.reclaim();
+    assertDrained();
+  }
+
+  private static final class Thrower implements EndpointListener {
+    @Override
+    public void onMessage(
+        int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
+      throw new IllegalStateException("thrown by the listener");
+    }
+
+    @Override
+    public void onSent(long token) {
+      throw new AssertionError("token " + token);
+    }
+
+    @Override
+    public void onFailure(EndpointFailure cause) {
+      throw new AssertionError(cause);
     }
   }
 
