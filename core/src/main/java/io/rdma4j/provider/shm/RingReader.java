@@ -99,10 +99,15 @@ final class RingReader extends Padded {
     return messages;
   }
 
-  /** Zeroes the starts of all lines that were read. */
+  /**
+   * Zeroes the starts of all lines that were read: those of one record, and of padding before the
+   * ring's end, so they are in one piece.
+   */
   private void clear() {
-    for (long p = clearedPosition; p < position; p += LINE_BYTES) {
-      ring.set(JAVA_LONG, p & capacity - 1, 0L);
+    long from = clearedPosition & capacity - 1;
+    long end = from + position - clearedPosition;
+    for (long line = from; line < end; line += LINE_BYTES) {
+      ring.set(JAVA_LONG, line, 0L);
     }
     clearedPosition = position;
   }
