@@ -491,7 +491,9 @@ public final class Connection implements AutoCloseable {
     control.close();
   }
 
-  /** The endpoint has sent by itself, with the senders' lock held, which a peer may sleep through. */
+  /**
+   * The endpoint has sent by itself, with the senders' lock held, which a peer may sleep through.
+   */
   void wakePeer() {
     sender.ringIfPeerSleeps();
   }

@@ -113,7 +113,9 @@ final class PollerWaitingTest {
     }
   }
 
-  /** Where paths may change, what was delivered is acknowledged by itself, to a peer that sleeps. */
+  /**
+   * Where paths may change, what was delivered is acknowledged by itself, to a peer that sleeps.
+   */
   @Test
   void anAcknowledgementEndsTheSleep() {
     try (var pair = new Pair(PollerWaitingTest::resumable)) {
@@ -123,7 +125,8 @@ final class PollerWaitingTest {
         awaitTrue(clientPoller::isSleeping);
         LockSupport.parkNanos(3_000_000); // past the first, short sleep
         assertEquals(0, pair.connection.send(EIGHT_BYTES, 0, 8));
-        // No message comes back and no heartbeat is due: what ends the sleep is the acknowledgement.
+        // No message comes back and no heartbeat is due: what ends the sleep is the
+        // acknowledgement.
         long acknowledged = before + Math.max(0, i - MESSAGES / 2);
         awaitTrue(() -> clientPoller.wakeUpsByEvent() >= acknowledged);
       }

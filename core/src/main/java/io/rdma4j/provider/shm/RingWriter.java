@@ -61,7 +61,12 @@ final class RingWriter extends Padded {
     if (paddingBytes != 0) {
       start = 0;
     }
-    MemorySegment.copy(source, offset, ring, start + HEADER_BYTES, lengthBytes);
+    try {
+      MemorySegment.copy(source, offset, ring, start + HEADER_BYTES, lengthBytes);
+    } catch (InternalError e) { // a mapped source whose file has shrunk; some of it is here
+      wipe(start, recordBytes);
+      throw e;
+    }
     ring.set(JAVA_LONG, start + CORRELATION_ID, correlationId);
     WORD.setRelease(ring, start, RecordLayout.commitWord(RecordLayout.MESSAGE, type, lengthBytes));
     if (paddingBytes != 0) {
@@ -70,6 +75,13 @@ final class RingWriter extends Padded {
     }
     position = end;
     return WRITTEN;
+  }
+
+  /** Leaves a record that was not published as it was found, as far as the consumer sees. */
+  private void wipe(long start, long recordBytes) {
+    for (long line = start; line < start + recordBytes; line += LINE_BYTES) {
+      ring.set(JAVA_LONG, line, 0L);
+    }
   }
 
   /** Returns whether a message of this length would not find the ring full, wherever it starts. */

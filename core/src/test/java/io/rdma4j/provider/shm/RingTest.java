@@ -12,11 +12,17 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rdma4j.os.Mapping;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.Recorder;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -27,6 +33,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** A ring by itself, in plain memory. */
 @Timeout(100)
@@ -202,6 +209,28 @@ final class RingTest {
     assertEquals(RingWriter.WRITTEN, write(5, 200));
     assertEquals(1, reader.poll(recorder, 16));
     assertReceived(recorder.messages.getFirst(), 5, 200);
+  }
+
+  @Test
+  void leavesNothingBehindOfASourceThatFailsHalfWay(@TempDir Path directory) throws IOException {
+    int pageBytes = (int) Mapping.pageSizeBytes();
+    Path path = directory.resolve("source");
+    byte[] ones = new byte[2 * pageBytes];
+    Arrays.fill(ones, (byte) -1);
+    Files.write(path, ones);
+    try (FileChannel file =
+            FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        Arena mapped = Arena.ofConfined()) {
+      MemorySegment source = file.map(FileChannel.MapMode.READ_ONLY, 0, 2L * pageBytes, mapped);
+      file.truncate(pageBytes);
+      assertThrows(
+          InternalError.class, () -> writer.write(1, 1, source, pageBytes - MAX / 2, MAX));
+    }
+    assertDrained();
+    assertEquals(RingWriter.WRITTEN, write(5, 20));
+    assertEquals(1, reader.poll(recorder, 16));
+    assertReceived(recorder.messages.getFirst(), 5, 20);
+    assertDrained();
   }
 
   @Test
