@@ -485,7 +485,8 @@ public final class Node implements AutoCloseable {
             first,
             established.sizes(),
             config.resumeTimeoutNs(),
-            cause -> Objects.requireNonNull(made.get()).pathEnded(cause));
+            cause -> Objects.requireNonNull(made.get()).pathEnded(cause),
+            () -> Objects.requireNonNull(made.get()).wakePeer());
     Connection connection = new Connection(this, poller, id, endpoint, control, path, handler);
     connection.resumeWith(
         new Resumption(this, connection, endpoint, session, established.peerNode(), peer));
