@@ -223,8 +223,7 @@ final class RingTest {
         Arena mapped = Arena.ofConfined()) {
       MemorySegment source = file.map(FileChannel.MapMode.READ_ONLY, 0, 2L * pageBytes, mapped);
       file.truncate(pageBytes);
-      assertThrows(
-          InternalError.class, () -> writer.write(1, 1, source, pageBytes - MAX / 2, MAX));
+      assertThrows(InternalError.class, () -> writer.write(1, 1, source, pageBytes - MAX / 2, MAX));
     }
     assertDrained();
     assertEquals(RingWriter.WRITTEN, write(5, 20));
