@@ -151,6 +151,9 @@ final class Life {
       LOG.log(Level.WARNING, connection + ": closing the path failed", e);
     }
     connection.control().close();
+    connection.remoteRequests().device().end(connection.receiver());
+    connection.remoteKeys().end();
+    connection.large().end(reason.message());
     connection.requests().failAll(reason.message());
     connection.replyStreams().cancelAll();
     connection.room().wakeAll();
