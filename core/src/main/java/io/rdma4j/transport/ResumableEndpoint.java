@@ -8,6 +8,7 @@ import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.status.EventSubject;
 import io.rdma4j.provider.Rest;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -498,6 +499,11 @@ final class ResumableEndpoint implements Endpoint {
   @Override
   public String description() {
     return path.description();
+  }
+
+  @Override
+  public EventSubject subject() {
+    return path.subject();
   }
 
   @Override

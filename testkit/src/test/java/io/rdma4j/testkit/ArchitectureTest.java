@@ -51,7 +51,7 @@ final class ArchitectureTest {
           Map.entry("os", Set.of()),
           Map.entry("pool", Set.of("pool.internal", "provider", "os", "concurrent", "status")),
           Map.entry("pool.internal", Set.of("pool", "provider", "os", "concurrent", "status")),
-          Map.entry("provider", Set.of()),
+          Map.entry("provider", Set.of("status")),
           Map.entry("provider.shm", Set.of("provider", "os", "concurrent", "status")),
           Map.entry("provider.tcp", Set.of("provider", "os", "concurrent", "status")),
           Map.entry("provider.verbs", Set.of("provider", "verbs", "os", "concurrent", "status")),

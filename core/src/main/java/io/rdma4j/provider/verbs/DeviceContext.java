@@ -1,10 +1,12 @@
 package io.rdma4j.provider.verbs;
 
+import io.rdma4j.VerbsException;
 import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.MemoryAccess;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.status.EventSink;
 import io.rdma4j.verbs.Access;
 import io.rdma4j.verbs.AsyncEvent;
 import io.rdma4j.verbs.Device;
@@ -13,6 +15,7 @@ import io.rdma4j.verbs.ProtectionDomain;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One opened device with its protection domain, its registrar, and the endpoints that run on it.
@@ -23,13 +26,18 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
   private final Device device;
   private final VerbsSettings settings;
   private final NanoClock clock;
+  private final DeviceEvents events;
   private final ProtectionDomain domain;
   private final Set<VerbsEndpoint> endpoints = ConcurrentHashMap.newKeySet();
   private final ReentrantLock eventLock = new ReentrantLock();
 
+  /** Conductor only. */
+  private boolean eventsUnreadable;
+
   /** Takes ownership of the device, also when this fails. */
-  DeviceContext(Device device, VerbsSettings settings, NanoClock clock) {
+  DeviceContext(Device device, VerbsSettings settings, NanoClock clock, EventSink sink) {
     this.device = device;
+    this.events = new DeviceEvents(device.name(), sink);
     this.settings = settings;
     this.clock = clock;
     try {
@@ -50,6 +58,10 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
 
   NanoClock clock() {
     return clock;
+  }
+
+  DeviceEvents events() {
+    return events;
   }
 
   ProtectionDomain domain() {
@@ -118,6 +130,19 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
     endpoints.remove(endpoint);
   }
 
+  /** Takes the device's events; when that fails it is told once, until it works again. */
+  void housekeep() {
+    try {
+      drainEvents();
+      eventsUnreadable = false;
+    } catch (VerbsException e) {
+      if (!eventsUnreadable) {
+        eventsUnreadable = true;
+        events.callFailed(e);
+      }
+    }
+  }
+
   /** Takes the device's events and hands each to the endpoints it concerns. */
   void drainEvents() {
     if (!eventLock.tryLock()) {
@@ -133,6 +158,7 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
   }
 
   private void dispatch(AsyncEvent event) {
+    events.tell(event, user(event));
     switch (event.type()) {
       case CQ_ERR -> failSource(event, Kind.DEVICE, "completion queue overrun");
       case QP_FATAL -> failSource(event, Kind.DEVICE, "queue pair in fatal error");
@@ -149,6 +175,13 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
         // Path migration, address and subnet changes do not end an established connection.
       }
     }
+  }
+
+  /** The endpoint that uses the object of an event. */
+  private @Nullable VerbsEndpoint user(AsyncEvent event) {
+    return event.source() == null
+        ? null
+        : endpoints.stream().filter(e -> e.uses(event.source())).findFirst().orElse(null);
   }
 
   private void failSource(AsyncEvent event, Kind kind, String what) {
