@@ -39,6 +39,9 @@ final class FactSources {
   /** Adds one event; of several completion errors the first one's vendor error counts. */
   static void add(Facts.Builder facts, Event event, boolean isFirstCompletionError) {
     facts.add("event." + lower(event.kind()), 1);
+    if (event.kind() == EventKind.REGISTRATION_FAILED) {
+      facts.set("config.refused_bytes", (double) event.value());
+    }
     if (event.kind() == EventKind.COMPLETION_ERROR) {
       facts.add("completion." + status(event.code()), 1);
       if (isFirstCompletionError) {

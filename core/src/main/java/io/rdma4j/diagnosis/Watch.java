@@ -67,6 +67,10 @@ public final class Watch implements AutoCloseable {
   private static final long SYMPTOM_GONE_NS = 30_000 * MS;
 
   private static final int MAX_OPEN = 64;
+
+  /** Lines of the log in ten seconds. */
+  private static final int MAX_LINES = 20;
+
   private static final int MAX_RECENT = 256;
   private static final long CLOSE_TIMEOUT_NS = 1000 * MS;
 
@@ -87,6 +91,9 @@ public final class Watch implements AutoCloseable {
   private final Map<String, Long> symptomsSeenNs = new HashMap<>();
   private long lastSequence;
   private long sampledNs;
+  private long logWindowNs;
+  private int lines;
+  private long linesLeftOut;
 
   /**
    * Prepares a watch.
@@ -110,6 +117,7 @@ public final class Watch implements AutoCloseable {
     this.clock = clock;
     this.host = new HostFacts(root);
     sampledNs = clock.nanoTime() - SAMPLE_NS;
+    logWindowNs = sampledNs;
   }
 
   /** Starts the thread. */
@@ -265,7 +273,7 @@ public final class Watch implements AutoCloseable {
     }
     Incident picture = publish(incident, Incident.State.OPEN, diagnose(incident, nowNs), nowNs);
     if (settled) {
-      log(incident, picture);
+      log(incident, picture, nowNs);
     }
     incident.dueNs = settled ? incident.lastNs() + QUIET_NS : incident.openedNs() + SETTLED_NS;
   }
@@ -273,7 +281,8 @@ public final class Watch implements AutoCloseable {
   private void close(OpenIncident incident, long nowNs) {
     sample(nowNs);
     open.remove(incident);
-    log(incident, publish(incident, Incident.State.CLOSED, diagnose(incident, nowNs), nowNs));
+    Incident last = publish(incident, Incident.State.CLOSED, diagnose(incident, nowNs), nowNs);
+    log(incident, last, nowNs);
   }
 
   private List<Cause> diagnose(OpenIncident incident, long nowNs) {
@@ -319,11 +328,25 @@ public final class Watch implements AutoCloseable {
     return picture;
   }
 
-  private static void log(OpenIncident incident, Incident picture) {
+  /** One line for an incident, and in a storm no more than some of them. */
+  private void log(OpenIncident incident, Incident picture, long nowNs) {
     if (incident.logged) {
       return;
     }
     incident.logged = true;
+    if (nowNs - logWindowNs >= WINDOW_NS) {
+      if (linesLeftOut > 0) {
+        LOG.log(Level.WARNING, linesLeftOut + " more incidents are in the journal");
+      }
+      logWindowNs = nowNs;
+      lines = 0;
+      linesLeftOut = 0;
+    }
+    lines++;
+    if (lines > MAX_LINES) {
+      linesLeftOut++;
+      return;
+    }
     Severity worst =
         picture.events().stream()
             .map(event -> event.kind().severity())

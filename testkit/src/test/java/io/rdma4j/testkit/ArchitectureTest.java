@@ -36,7 +36,8 @@ final class ArchitectureTest {
    * Packages of core, and those each may use beside itself and {@code io.rdma4j}.
    *
    * <pre>
-   *   transport -> provider, pool, status, concurrent
+   *   transport -> provider, pool, diagnosis, status, concurrent
+   *   diagnosis -> status, host
    *   provider.verbs -> verbs <-> verbs.ffi -> os      provider.{shm,tcp} -> os
    *   pool -> provider, os, status, concurrent
    *   status -> concurrent -> nothing                  host -> nothing
@@ -47,6 +48,7 @@ final class ArchitectureTest {
           // The entry point names what the others hold, so it stands apart.
           Map.entry("", Set.of()),
           Map.entry("concurrent", Set.of()),
+          Map.entry("diagnosis", Set.of("status", "host", "concurrent")),
           Map.entry("host", Set.of()),
           Map.entry("os", Set.of()),
           Map.entry("pool", Set.of("pool.internal", "provider", "os", "concurrent", "status")),
@@ -69,6 +71,7 @@ final class ArchitectureTest {
                   "pool",
                   "os",
                   "concurrent",
+                  "diagnosis",
                   "status")),
           Map.entry(
               "transport.internal",

@@ -23,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use by several threads.
  */
 final class DeviceContext implements MemoryRegistrar, AutoCloseable {
+  private static final Set<DeviceContext> OPEN = ConcurrentHashMap.newKeySet();
+
   private final Device device;
   private final VerbsSettings settings;
   private final NanoClock clock;
@@ -46,6 +48,7 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
       device.close();
       throw e;
     }
+    OPEN.add(this);
   }
 
   Device device() {
@@ -75,13 +78,22 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
 
   @Override
   public Registration register(long address, long lengthBytes) {
-    return new RegionRegistration(domain.registerMemory(address, lengthBytes, Access.LOCAL_WRITE));
+    return registration(address, lengthBytes, Access.LOCAL_WRITE);
   }
 
   @Override
   public Registration register(long address, long lengthBytes, int access) {
     MemoryAccess.check(access);
-    return new RegionRegistration(domain.registerMemory(address, lengthBytes, verbsAccess(access)));
+    return registration(address, lengthBytes, verbsAccess(access));
+  }
+
+  private Registration registration(long address, long lengthBytes, int access) {
+    try {
+      return new RegionRegistration(domain.registerMemory(address, lengthBytes, access));
+    } catch (VerbsException e) {
+      events.registrationFailed(e, lengthBytes);
+      throw e;
+    }
   }
 
   private static int verbsAccess(int access) {
@@ -157,7 +169,30 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
     }
   }
 
+  /**
+   * Nodes of one process share the context of a device, and who comes first reads an event: that of
+   * an object goes to the node that uses it, that of a port or the device to all.
+   */
   private void dispatch(AsyncEvent event) {
+    boolean ofAll = event.port() != 0 || event.type() == AsyncEvent.Type.DEVICE_FATAL;
+    boolean taken = false;
+    for (DeviceContext context : OPEN) {
+      if (isSameDevice(context) && (ofAll || context.user(event) != null)) {
+        context.take(event);
+        taken = true;
+      }
+    }
+    if (!taken) {
+      take(event);
+    }
+  }
+
+  @SuppressWarnings("ReferenceEquality") // one object for all who have opened it
+  private boolean isSameDevice(DeviceContext other) {
+    return other.device == device;
+  }
+
+  private void take(AsyncEvent event) {
     events.tell(event, user(event));
     switch (event.type()) {
       case CQ_ERR -> failSource(event, Kind.DEVICE, "completion queue overrun");
@@ -198,6 +233,7 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
 
   @Override
   public void close() {
+    OPEN.remove(this);
     try (device) {
       domain.close();
     }

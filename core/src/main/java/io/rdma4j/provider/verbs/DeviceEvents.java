@@ -58,6 +58,17 @@ final class DeviceEvents {
         String.valueOf(failure.getMessage()));
   }
 
+  /** Tells of memory that the device refused to register. */
+  void registrationFailed(VerbsException failure, long lengthBytes) {
+    sink.emit(
+        EventKind.REGISTRATION_FAILED,
+        EventSubject.device(device, 0),
+        failure.errno(),
+        0,
+        lengthBytes,
+        String.valueOf(failure.getMessage()));
+  }
+
   /** Tells of an event of rdma_cm that ends a connection. */
   void tell(CmEvent event, EventSubject subject) {
     switch (event.type()) {
