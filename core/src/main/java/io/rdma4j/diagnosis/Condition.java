@@ -91,7 +91,8 @@ final class Condition {
     double factor = parts.group(3) == null ? 1 : number(parts.group(3));
     boolean isFact = FACT.matcher(right).matches();
     if (!isFact && parts.group(3) != null) {
-      throw new IllegalArgumentException("'" + parts.group() + "' multiplies a number; write it out");
+      throw new IllegalArgumentException(
+          "'" + parts.group() + "' multiplies a number; write it out");
     }
     return new Comparison(
         parts.group(1), parts.group(2), factor, isFact ? right : null, isFact ? 0 : number(right));
@@ -99,7 +100,9 @@ final class Condition {
 
   private static double number(String text) {
     try {
-      return text.startsWith("0x") ? Long.parseLong(text.substring(2), 16) : Double.parseDouble(text);
+      return text.startsWith("0x")
+          ? Long.parseLong(text.substring(2), 16)
+          : Double.parseDouble(text);
     } catch (NumberFormatException e) {
       throw new IllegalArgumentException("'" + text + "' is neither a number nor a fact", e);
     }

@@ -23,8 +23,7 @@ final class CounterHistory {
 
   void add(long monotonicNs, long wallNs, List<PortCounters> ports) {
     samples.addLast(new Sample(monotonicNs, wallNs, List.copyOf(ports)));
-    while (samples.size() > MAX_SAMPLES
-        || monotonicNs - samples.getFirst().monotonicNs > KEEP_NS) {
+    while (samples.size() > MAX_SAMPLES || monotonicNs - samples.getFirst().monotonicNs > KEEP_NS) {
       samples.removeFirst();
     }
   }

@@ -54,7 +54,9 @@ final class FactSources {
     return number >= 0 && number < STATUSES.length ? STATUSES[number] : "status_" + number;
   }
 
-  /** Adds what a port counted; ports are added up, and a signal that no port shows stays unknown. */
+  /**
+   * Adds what a port counted; ports are added up, and a signal that no port shows stays unknown.
+   */
   static void add(Facts.Builder facts, CounterDelta delta) {
     for (CounterSignal signal : CounterSignal.values()) {
       delta

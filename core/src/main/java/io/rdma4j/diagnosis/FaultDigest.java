@@ -51,7 +51,9 @@ public final class FaultDigest {
     TreeMap<String, Double> facts = new TreeMap<>();
     for (String item : text.split(" ", MAX_FACTS + 1)) {
       int equals = item.indexOf('=');
-      if (equals <= 0 || facts.size() == MAX_FACTS || !NAME.matcher(item.substring(0, equals)).matches()) {
+      if (equals <= 0
+          || facts.size() == MAX_FACTS
+          || !NAME.matcher(item.substring(0, equals)).matches()) {
         continue;
       }
       try {

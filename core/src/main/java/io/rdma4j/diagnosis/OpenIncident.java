@@ -90,12 +90,14 @@ final class OpenIncident {
     }
     switch (event.kind()) {
       case PORT_ERR, DEVICE_FATAL, CM_DEVICE_REMOVAL, SRQ_ERR, WQ_FATAL ->
-          portsDown.add(new Port(subject.device(), event.kind() == EventKind.PORT_ERR ? subject.port() : 0));
+          portsDown.add(
+              new Port(subject.device(), event.kind() == EventKind.PORT_ERR ? subject.port() : 0));
       case PEER_SOCKET_CLOSED, PEER_SILENT -> hostsGone.add(subject.peerHost());
       case COMPLETION_ERROR, COMPLETION_FLUSHED -> flushed += event.value();
       case PEER_DIGEST -> {
         peerHasTold = true;
-        FaultDigest.decode(event.text()).forEach((name, value) -> peerFacts.merge(name, value, Math::max));
+        FaultDigest.decode(event.text())
+            .forEach((name, value) -> peerFacts.merge(name, value, Math::max));
       }
       default -> {}
     }
@@ -117,8 +119,13 @@ final class OpenIncident {
   /** What a connection shows when its peer goes, and other faults do not. */
   private static boolean isEndOfPeer(EventKind kind) {
     return switch (kind) {
-      case PEER_SOCKET_CLOSED, PEER_SILENT, PEER_HEARD, CONNECTION_LOST, PATH_LOST,
-          CM_DISCONNECTED, COMPLETION_FLUSHED ->
+      case PEER_SOCKET_CLOSED,
+          PEER_SILENT,
+          PEER_HEARD,
+          CONNECTION_LOST,
+          PATH_LOST,
+          CM_DISCONNECTED,
+          COMPLETION_FLUSHED ->
           true;
       default -> false;
     };
@@ -146,7 +153,9 @@ final class OpenIncident {
             .anyMatch(
                 port ->
                     port.device.equals(subject.device())
-                        && (subject.port() == 0 || port.number == 0 || port.number == subject.port()));
+                        && (subject.port() == 0
+                            || port.number == 0
+                            || port.number == subject.port()));
   }
 
   /** Takes over what belongs to another incident, which is then a part of this one. */
@@ -193,7 +202,8 @@ final class OpenIncident {
       Incident.State state,
       long wallNs,
       long nowNs,
-      List<Cause> causes, List<CounterWindow> counters) {
+      List<Cause> causes,
+      List<CounterWindow> counters) {
     revision++;
     publishedNs = nowNs;
     changed = false;
@@ -221,7 +231,11 @@ final class OpenIncident {
     boolean single = connections.size() == 1;
     int queuePair =
         single
-            ? events.stream().mapToInt(e -> e.subject().queuePair()).filter(q -> q != 0).findFirst().orElse(0)
+            ? events.stream()
+                .mapToInt(e -> e.subject().queuePair())
+                .filter(q -> q != 0)
+                .findFirst()
+                .orElse(0)
             : 0;
     return new EventSubject(
         device,

@@ -10,8 +10,8 @@ import java.util.Set;
 /**
  * Finds the causes that facts speak for.
  *
- * <p>A rule matches when all it needs is true and nothing it forbids is. What another cause explains
- * is a consequence, and left out. What is left is sorted by how much speaks for it.
+ * <p>A rule matches when all it needs is true and nothing it forbids is. What another cause
+ * explains is a consequence, and left out. What is left is sorted by how much speaks for it.
  *
  * <p>Immutable and safe for use by several threads.
  */

@@ -187,7 +187,8 @@ final class RuleTable {
         return confidence;
       }
     }
-    throw wrong("confidence of " + draft.id + " is '" + word + "', not certain, likely or possible");
+    throw wrong(
+        "confidence of " + draft.id + " is '" + word + "', not certain, likely or possible");
   }
 
   private int weight(String text) {

@@ -28,8 +28,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Watches a node on a thread of its own: groups the events of its journal into incidents, finds their
- * causes, reads counters, and looks for symptoms while nothing has failed.
+ * Watches a node on a thread of its own: groups the events of its journal into incidents, finds
+ * their causes, reads counters, and looks for symptoms while nothing has failed.
  *
  * <pre>
  *  event, trouble     opens an incident; counters are read, listeners hear of it at once
@@ -101,17 +101,13 @@ public final class Watch implements AutoCloseable {
    * @param applicationFacts adds what the node measures of itself; called on the watch's thread
    * @param clock the journal's
    */
-  public Watch(
-      EventJournal journal, Consumer<Facts.Builder> applicationFacts, NanoClock clock) {
+  public Watch(EventJournal journal, Consumer<Facts.Builder> applicationFacts, NanoClock clock) {
     this(journal, applicationFacts, clock, Path.of("/"));
   }
 
   /** Prepares a watch of the machine, or of the copied tree, at {@code root}. */
   Watch(
-      EventJournal journal,
-      Consumer<Facts.Builder> applicationFacts,
-      NanoClock clock,
-      Path root) {
+      EventJournal journal, Consumer<Facts.Builder> applicationFacts, NanoClock clock, Path root) {
     this.journal = journal;
     this.applicationFacts = applicationFacts;
     this.clock = clock;
@@ -290,8 +286,7 @@ public final class Watch implements AutoCloseable {
   }
 
   private Facts.Builder facts(OpenIncident incident, long nowNs) {
-    Facts.Builder facts =
-        facts(incident.devices(), incident.openedNs() - WINDOW_NS, nowNs);
+    Facts.Builder facts = facts(incident.devices(), incident.openedNs() - WINDOW_NS, nowNs);
     incident.addTo(facts);
     return facts;
   }

@@ -91,8 +91,8 @@ public enum EventKind {
   PEER_DIGEST(136, Severity.INFO, "what the peer saw"),
 
   /**
-   * A device refused to register memory. {@link Event#code} is the errno, {@link
-   * Event#value} the bytes.
+   * A device refused to register memory. {@link Event#code} is the errno, {@link Event#value} the
+   * bytes.
    */
   REGISTRATION_FAILED(160, Severity.ERROR, "registration failed"),
 

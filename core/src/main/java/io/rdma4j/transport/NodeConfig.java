@@ -1,8 +1,8 @@
 package io.rdma4j.transport;
 
 import io.rdma4j.pool.PoolConfig;
-import io.rdma4j.status.EventJournal;
 import io.rdma4j.provider.EndpointConfig;
+import io.rdma4j.status.EventJournal;
 import io.rdma4j.verbs.Verbs;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;

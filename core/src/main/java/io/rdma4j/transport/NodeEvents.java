@@ -2,8 +2,8 @@ package io.rdma4j.transport;
 
 import io.rdma4j.Rdma4jException;
 import io.rdma4j.concurrent.NanoClock;
-import io.rdma4j.diagnosis.FaultDigest;
 import io.rdma4j.diagnosis.Facts;
+import io.rdma4j.diagnosis.FaultDigest;
 import io.rdma4j.diagnosis.Watch;
 import io.rdma4j.pool.PoolStatistics;
 import io.rdma4j.provider.EndpointFailure;
@@ -125,8 +125,8 @@ final class NodeEvents {
   }
 
   /**
-   * Tells the peer what this end saw of a fault, as the last thing on the control socket, and leaves
-   * the socket to the conductor, which hears what the peer has to tell.
+   * Tells the peer what this end saw of a fault, as the last thing on the control socket, and
+   * leaves the socket to the conductor, which hears what the peer has to tell.
    */
   void part(Connection connection, ControlSocket control) {
     Watch telling = watch;

@@ -143,8 +143,7 @@ final class RootCausesTest {
   @ParameterizedTest
   @MethodSource("rules")
   void aRuleWithoutItsEvidenceIsSilent(String id) {
-    Rule rule =
-        CAUSES.rules().stream().filter(r -> r.id().equals(id)).findFirst().orElseThrow();
+    Rule rule = CAUSES.rules().stream().filter(r -> r.id().equals(id)).findFirst().orElseThrow();
     assertTrue(rule.match(new Facts.Builder().build()).isEmpty(), "nothing is known");
     for (RecordedIncident incident : corpus()) {
       Facts facts = incident.facts();
@@ -162,8 +161,7 @@ final class RootCausesTest {
                   }
                 });
         boolean isAbout0 = need.toString().contains("== 0");
-        assertTrue(
-            isAbout0 || rule.match(fewer.build()).isEmpty(), () -> id + " without " + need);
+        assertTrue(isAbout0 || rule.match(fewer.build()).isEmpty(), () -> id + " without " + need);
       }
     }
   }
@@ -210,12 +208,30 @@ final class RootCausesTest {
         "rule a\n  title t\n  confidence sure\n  weight 5\n  needs a.b > 0\n  next n\n  source s",
         "rule a\n  title t\n  confidence likely\n  weight 0\n  needs a.b > 0\n  next n\n  source s",
         "rule a\n  title t\n  confidence likely\n  weight 5\n  needs a.b\n  next n\n  source s",
-        "rule a\n  title t\n  confidence likely\n  weight 5\n  needs a.b > x y\n  next n\n  source s",
-        "rule a\n  title t\n  confidence likely\n  weight 5\n  needs a.b > 0\n  next n\n  source s\n"
+        "rule a\n"
+            + "  title t\n"
+            + "  confidence likely\n"
+            + "  weight 5\n"
+            + "  needs a.b > x y\n"
+            + "  next n\n"
+            + "  source s",
+        "rule a\n"
+            + "  title t\n"
+            + "  confidence likely\n"
+            + "  weight 5\n"
+            + "  needs a.b > 0\n"
+            + "  next n\n"
+            + "  source s\n"
             + "  explains b",
         "rule a\n  titel t",
         "regel a",
-        "rule a\n  title t\n  confidence likely\n  weight 5\n  needs a.b > 0\n  next n\n  source s\n"
+        "rule a\n"
+            + "  title t\n"
+            + "  confidence likely\n"
+            + "  weight 5\n"
+            + "  needs a.b > 0\n"
+            + "  next n\n"
+            + "  source s\n"
             + "rule a",
       })
   void aWrongTableIsRefusedWithItsLine(String text) {

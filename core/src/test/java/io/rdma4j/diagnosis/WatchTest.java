@@ -235,7 +235,8 @@ final class WatchTest {
     assertEquals(1, journal.incidents().size(), "told once");
   }
 
-  // ---- counters ----------------------------------------------------------------------------------
+  // ---- counters
+  // ----------------------------------------------------------------------------------
 
   private void counter(String name, String value) throws IOException {
     Path folder = root.resolve("sys/class/infiniband/mlx5_0/ports/1/hw_counters");
@@ -255,7 +256,8 @@ final class WatchTest {
     pass(watch, 1500);
     Incident incident = only();
     assertEquals("packet-loss", causeOf(incident));
-    assertEquals(512, incident.counters().getFirst().increases().get("hw_counters/out_of_sequence"));
+    assertEquals(
+        512, incident.counters().getFirst().increases().get("hw_counters/out_of_sequence"));
     assertEquals(1, incident.counters().getFirst().unmoved());
     assertTrue(incident.counters().getFirst().unreadable().getFirst().endsWith("packet_seq_err"));
   }
@@ -282,7 +284,8 @@ final class WatchTest {
     assertEquals(2, journal.incidents().size(), "and again when it comes back");
   }
 
-  // ---- the peer's account -------------------------------------------------------------------------
+  // ---- the peer's account
+  // -------------------------------------------------------------------------
 
   @Test
   void theDigestHasWhatConcernsThePeer() throws IOException {

@@ -50,14 +50,17 @@ final class ArchitectureTest {
           Map.entry("concurrent", Set.of()),
           Map.entry("diagnosis", Set.of("status", "host", "concurrent")),
           Map.entry("host", Set.of()),
+          Map.entry("jfr", Set.of()),
           Map.entry("os", Set.of()),
           Map.entry("pool", Set.of("pool.internal", "provider", "os", "concurrent", "status")),
-          Map.entry("pool.internal", Set.of("pool", "provider", "os", "concurrent", "status")),
+          Map.entry(
+              "pool.internal", Set.of("pool", "provider", "os", "concurrent", "jfr", "status")),
           Map.entry("provider", Set.of("status")),
           Map.entry("provider.shm", Set.of("provider", "os", "concurrent", "status")),
           Map.entry("provider.tcp", Set.of("provider", "os", "concurrent", "status")),
-          Map.entry("provider.verbs", Set.of("provider", "verbs", "os", "concurrent", "status")),
-          Map.entry("status", Set.of("concurrent")),
+          Map.entry(
+              "provider.verbs", Set.of("provider", "verbs", "os", "concurrent", "jfr", "status")),
+          Map.entry("status", Set.of("concurrent", "jfr")),
           // The one place that puts providers together; its internals see the interfaces alone.
           Map.entry(
               "transport",

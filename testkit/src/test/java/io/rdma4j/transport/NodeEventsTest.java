@@ -231,8 +231,7 @@ final class NodeEventsTest {
     private Child() {}
 
     public static void main(String[] args) throws IOException, InterruptedException {
-      try (Node node =
-          server(patient(NodeConfig.builder().paths(args[0])))) {
+      try (Node node = server(patient(NodeConfig.builder().paths(args[0])))) {
         System.out.println(at(node).getPort());
         Thread.ofPlatform().daemon(true).start(Child::endWithParent);
         Thread.sleep(120_000);

@@ -2,6 +2,7 @@ package io.rdma4j.provider.verbs;
 
 import io.rdma4j.VerbsException;
 import io.rdma4j.concurrent.NanoClock;
+import io.rdma4j.jfr.RegistrationEvent;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.MemoryAccess;
@@ -88,9 +89,13 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
   }
 
   private Registration registration(long address, long lengthBytes, int access) {
+    RegistrationEvent recorded = RegistrationEvent.start();
     try {
-      return new RegionRegistration(domain.registerMemory(address, lengthBytes, access));
+      MemoryRegion region = domain.registerMemory(address, lengthBytes, access);
+      RegistrationEvent.end(recorded, name(), lengthBytes, true);
+      return new RegionRegistration(region);
     } catch (VerbsException e) {
+      RegistrationEvent.end(recorded, name(), lengthBytes, false);
       events.registrationFailed(e, lengthBytes);
       throw e;
     }

@@ -151,7 +151,7 @@ final class VerbsEndpoint implements Endpoint {
   /** Returns in words what is with the device. */
   String load() {
     return "the completion queue has an entry for each request of the queue pair; %d sends and %d"
-        .formatted(sends.outstanding(), receives.withDevice())
+            .formatted(sends.outstanding(), receives.withDevice())
         + " receives are outstanding";
   }
 
