@@ -18,6 +18,8 @@ module io.rdma4j.tools {
       info.picocli;
   opens io.rdma4j.tools.doctor to
       info.picocli;
+  opens io.rdma4j.tools.journal to
+      info.picocli;
   opens io.rdma4j.tools.top to
       info.picocli;
 }

@@ -1,5 +1,6 @@
 package io.rdma4j.provider;
 
+import io.rdma4j.status.EventSubject;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,11 @@ public interface Endpoint {
 
   /** Returns the device used, empty when there is none. */
   String device();
+
+  /** Returns how events name this end: by device, port and queue pair where it has them. */
+  default EventSubject subject() {
+    return EventSubject.device(device(), 0);
+  }
 
   /** Returns the registrar whose keys {@link #sendRegistered} wants, or null when it wants none. */
   @Nullable MemoryRegistrar registrar();

@@ -10,6 +10,7 @@ import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.Provider;
+import io.rdma4j.status.EventJournal;
 import io.rdma4j.status.StatusRegistry;
 import io.rdma4j.transport.Bootstrap.Accepted;
 import io.rdma4j.transport.Bootstrap.Established;
@@ -58,6 +59,8 @@ public final class Node implements AutoCloseable {
 
   private final NodeConfig config;
   private final NanoClock clock;
+  private final NodeEvents events;
+  private final int number;
   private final List<Provider> providers;
   private final List<MemoryRegistrar> registrars;
   private final RegisteredBufferPool pool;
@@ -84,8 +87,17 @@ public final class Node implements AutoCloseable {
    *     the address is taken; nothing is left behind
    */
   public static Node start(NodeConfig config) {
-    Node node = make(config, Providers.create(config), NanoClock.SYSTEM);
+    NodeEvents events = NodeEvents.open(config, NanoClock.SYSTEM);
+    Node node;
+    try {
+      List<Provider> providers = Providers.create(config, events.journal());
+      node = make(config, providers, NanoClock.SYSTEM, events);
+    } catch (RuntimeException e) {
+      events.close();
+      throw e;
+    }
     node.conductor.start();
+    events.startWatch(node, "rdma4j-watch-" + node.number);
     return node;
   }
 
@@ -98,12 +110,13 @@ public final class Node implements AutoCloseable {
    * @param providers owned by the node from here on, also when this fails
    */
   static Node driven(NodeConfig config, List<Provider> providers, NanoClock clock) {
-    return make(config, providers, clock);
+    return make(config, providers, clock, new NodeEvents(EventJournal.inMemory(clock), clock));
   }
 
-  private static Node make(NodeConfig config, List<Provider> providers, NanoClock clock) {
+  private static Node make(
+      NodeConfig config, List<Provider> providers, NanoClock clock, NodeEvents events) {
     try {
-      return new Node(config, providers, clock, NODES.incrementAndGet());
+      return new Node(config, providers, clock, events, NODES.incrementAndGet());
     } catch (RuntimeException e) {
       Providers.close(providers, e);
       throw e;
@@ -114,10 +127,13 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  private Node(NodeConfig config, List<Provider> providers, NanoClock clock, int number)
+  private Node(
+      NodeConfig config, List<Provider> providers, NanoClock clock, NodeEvents events, int number)
       throws IOException {
     this.config = config;
     this.clock = clock;
+    this.events = events;
+    this.number = number;
     Memory memory = makePool(config, providers);
     this.providers = memory.providers;
     this.registrars = Providers.registrars(memory.providers);
@@ -134,6 +150,7 @@ public final class Node implements AutoCloseable {
     pollers = makePollers(number);
     metricSources.add(metrics.register("pool", pool.metrics()));
     metricSources.add(metrics.register("node", new NodeMetrics(this)));
+    metricSources.add(metrics.register("events", events.journal()));
     warnOfUnusable();
   }
 
@@ -314,6 +331,18 @@ public final class Node implements AutoCloseable {
     return metrics;
   }
 
+  /**
+   * Returns what happened to this node, its connections and its devices: events, incidents and
+   * their causes, and who listens to them.
+   */
+  public EventJournal journal() {
+    return events.journal();
+  }
+
+  NodeEvents events() {
+    return events;
+  }
+
   /** Returns the state of paths, connections and pool. */
   public NodeStatus status() {
     Map<String, Availability> paths = new LinkedHashMap<>();
@@ -371,6 +400,7 @@ public final class Node implements AutoCloseable {
       quiet &= poller.close(config.closeTimeoutNs());
     }
     attempt(failure, conductor::close);
+    attempt(failure, events::close);
     if (quiet) {
       EndpointFailure reason = new EndpointFailure(Kind.DEVICE, "the node was closed");
       for (Connection connection : connections) {
@@ -460,6 +490,7 @@ public final class Node implements AutoCloseable {
         throw new IOException("the node is closed");
       }
       connections.add(connection);
+      events.opened(connection);
       Resumption resumption = connection.resumption();
       if (resumption != null) {
         sessions.put(ByteBuffer.wrap(resumption.session()), resumption);
@@ -639,6 +670,13 @@ public final class Node implements AutoCloseable {
 
   List<Connection> connectionsNow() {
     return connections;
+  }
+
+  /** Has providers look for trouble of their devices. Conductor. */
+  void housekeepProviders(long nowNs) {
+    for (Provider provider : providers) {
+      provider.housekeep(nowNs);
+    }
   }
 
   long clockNs() {

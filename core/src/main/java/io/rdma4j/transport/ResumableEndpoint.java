@@ -10,6 +10,7 @@ import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.OneSided;
 import io.rdma4j.provider.Rest;
+import io.rdma4j.status.EventSubject;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
@@ -521,6 +522,11 @@ final class ResumableEndpoint implements Endpoint {
   @Override
   public String description() {
     return path.description();
+  }
+
+  @Override
+  public EventSubject subject() {
+    return path.subject();
   }
 
   @Override

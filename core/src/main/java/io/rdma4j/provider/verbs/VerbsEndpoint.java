@@ -10,6 +10,7 @@ import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.OneSided;
 import io.rdma4j.provider.Rest;
+import io.rdma4j.status.EventSubject;
 import io.rdma4j.verbs.CmEvent;
 import io.rdma4j.verbs.CmId;
 import io.rdma4j.verbs.CompletionChannel;
@@ -146,6 +147,18 @@ final class VerbsEndpoint implements Endpoint {
   @Override
   public int maxMessageBytes() {
     return config.maxMessageBytes();
+  }
+
+  @Override
+  public EventSubject subject() {
+    return EventSubject.queuePair(context.name(), port, queuePair.number());
+  }
+
+  /** Returns in words what is with the device. */
+  String load() {
+    return "the completion queue has an entry for each request of the queue pair; %d sends and %d"
+            .formatted(sends.outstanding(), receives.withDevice())
+        + " receives are outstanding";
   }
 
   int port() {
@@ -560,6 +573,7 @@ final class VerbsEndpoint implements Endpoint {
 
   private int end(EndpointListener listener) {
     state = State.ENDED;
+    incident.tell(context.events().sink(), subject());
     EndpointFailure reported = trouble.get();
     EndpointFailure cause;
     if (reported != null && (reported.kind() == Kind.PEER_CLOSED || !incident.hasCause())) {
@@ -595,6 +609,7 @@ final class VerbsEndpoint implements Endpoint {
   }
 
   private void onConnectionEvent(CmEvent event) {
+    context.events().tell(event, subject());
     switch (event.type()) {
       case DISCONNECTED ->
           report(new EndpointFailure(Kind.PEER_LOST, "the peer's end was disconnected"));
