@@ -20,6 +20,11 @@ public interface Endpoint {
   /** Returns the device used, empty when there is none. */
   String device();
 
+  /** Returns the queue pair, null where the path has none or it is gone. Any thread. */
+  default @Nullable QueuePairStatus queuePair() {
+    return null;
+  }
+
   /** Returns the registrar whose keys {@link #sendRegistered} wants, or null when it wants none. */
   @Nullable MemoryRegistrar registrar();
 

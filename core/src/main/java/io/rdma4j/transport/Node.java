@@ -35,6 +35,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -72,6 +73,9 @@ public final class Node implements AutoCloseable {
   private final AtomicLong lateReplies = new AtomicLong();
   private final ExportTable exports = new ExportTable();
   private final AtomicLong pathChanges = new AtomicLong();
+  private final AtomicLongArray ended = new AtomicLongArray(Kind.values().length);
+  private final NodeTraffic traffic = new NodeTraffic();
+  private final RequestTimes requestTimes;
   private final StatusRegistry metrics = new StatusRegistry();
   private final List<StatusRegistry.Registration> metricSources = new ArrayList<>();
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -117,6 +121,7 @@ public final class Node implements AutoCloseable {
       throws IOException {
     this.config = config;
     this.clock = clock;
+    this.requestTimes = new RequestTimes(clock);
     Memory memory = makePool(config, providers);
     this.providers = memory.providers;
     this.registrars = Providers.registrars(memory.providers);
@@ -132,6 +137,9 @@ public final class Node implements AutoCloseable {
     pollers = makePollers(number);
     metricSources.add(metrics.register("pool", pool.metrics()));
     metricSources.add(metrics.register("node", new NodeMetrics(this)));
+    metricSources.add(metrics.register(new ConnectionTable(this)));
+    metricSources.add(metrics.register(new PathTable(this)));
+    metricSources.add(metrics.register(pool.heatTable()));
     warnOfUnusable();
   }
 
@@ -290,8 +298,9 @@ public final class Node implements AutoCloseable {
   }
 
   /**
-   * Returns the registry of this node's metrics: those of its pool, connections and handshakes.
-   * Others may be added. The node's own leave it when the node is closed.
+   * Returns the registry of this node's metrics: those of its pool, connections and handshakes; and
+   * of its tables {@code connections}, {@code paths} and {@code pool}. Others may be added. The
+   * node's own leave it when the node is closed.
    */
   public StatusRegistry metrics() {
     return metrics;
@@ -607,8 +616,9 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  void forget(Connection connection) {
-    connections.remove(connection);
+  void forget(Connection connection, Kind why) {
+    ended.incrementAndGet(why.ordinal());
+    traffic.leave(connection, connection.path().name(), true, () -> connections.remove(connection));
     Resumption resumption = connection.resumption();
     if (resumption != null) {
       sessions.remove(ByteBuffer.wrap(resumption.session()));
@@ -628,6 +638,26 @@ public final class Node implements AutoCloseable {
 
   int registrarIndex(@Nullable MemoryRegistrar registrar) {
     return registrar == null ? -1 : registrars.indexOf(registrar);
+  }
+
+  RequestTimes requestTimes() {
+    return requestTimes;
+  }
+
+  NodeTraffic traffic() {
+    return traffic;
+  }
+
+  long opened() {
+    return connectionIds.get();
+  }
+
+  long ended(Kind why) {
+    return ended.get(why.ordinal());
+  }
+
+  List<Provider> providers() {
+    return providers;
   }
 
   void countPathChange() {

@@ -8,6 +8,7 @@ import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -503,6 +504,11 @@ final class ResumableEndpoint implements Endpoint {
   @Override
   public String device() {
     return path.device();
+  }
+
+  @Override
+  public @Nullable QueuePairStatus queuePair() {
+    return path.queuePair();
   }
 
   @Override

@@ -8,6 +8,7 @@ import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
 import io.rdma4j.verbs.CmEvent;
 import io.rdma4j.verbs.CmId;
@@ -74,6 +75,7 @@ final class VerbsEndpoint implements Endpoint {
   private final Incident incident;
   private final String description;
   private final int port;
+  private final int queuePairNumber;
   private final AtomicReference<@Nullable EndpointFailure> trouble = new AtomicReference<>();
   private final Object eventLock = new Object();
 
@@ -119,7 +121,8 @@ final class VerbsEndpoint implements Endpoint {
     batch = resources.own(new Completions(BATCH));
     port = id.devicePort();
     description = "verbs " + context.name() + " port " + port + " to " + peer;
-    incident = new Incident("queue pair " + queuePair.number() + ", " + description);
+    queuePairNumber = queuePair.number();
+    incident = new Incident("queue pair " + queuePairNumber + ", " + description);
   }
 
   @Override
@@ -140,6 +143,15 @@ final class VerbsEndpoint implements Endpoint {
   @Override
   public int maxMessageBytes() {
     return config.maxMessageBytes();
+  }
+
+  @Override
+  public @Nullable QueuePairStatus queuePair() {
+    return switch (state) {
+      case OPEN -> new QueuePairStatus(queuePairNumber, "RTS");
+      case DRAINING, ENDED -> new QueuePairStatus(queuePairNumber, "ERR");
+      case CLOSED -> null;
+    };
   }
 
   int port() {
