@@ -5,6 +5,7 @@ import static io.rdma4j.status.MetricDescriptor.gauge;
 
 import io.rdma4j.Rdma4jException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -13,6 +14,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -132,6 +134,15 @@ public final class StatusRegistry {
       failures.incrementAndGet();
       throw new Rdma4jException("table '" + name + "' could not be read: " + e, e);
     }
+  }
+
+  /** Returns what the metrics mean that sources have stated, the registry's own included, by name. */
+  public List<MetricDescriptor> descriptors() {
+    return Stream.concat(members.stream(), Stream.of(own))
+        .flatMap(member -> member.descriptors.stream())
+        .distinct()
+        .sorted(Comparator.comparing(MetricDescriptor::name))
+        .toList();
   }
 
   /** Collects every source. The registry's own metrics come last, so they tell of this snapshot. */

@@ -50,13 +50,13 @@ record Health(List<Finding> findings) {
     findings.addIfGrown(
         "pool_exhausted",
         Level.FAILING,
-        "%.0f allocations were refused: the pool's budget is spent",
+        "allocations refused, since the pool's budget is spent",
         "rdma4j_pool_exhausted_total");
     for (String cause : List.of("peer_lost", "protocol", "device")) {
       findings.addIfGrown(
           "connections_" + cause,
           Level.DEGRADED,
-          "%.0f connections ended: " + cause.replace('_', ' '),
+          "connections ended: " + cause.replace('_', ' '),
           "rdma4j_node_connections_ended_total",
           "cause",
           cause);
@@ -65,7 +65,7 @@ record Health(List<Finding> findings) {
       findings.addIfGrown(
           "requests_" + cause,
           Level.DEGRADED,
-          "%.0f requests ended without a reply: " + cause.replace('_', ' '),
+          "requests without a reply: " + cause.replace('_', ' '),
           "rdma4j_node_requests_failed_total",
           "cause",
           cause);
@@ -73,22 +73,23 @@ record Health(List<Finding> findings) {
     findings.addIfGrown(
         "pool_fallback",
         Level.DEGRADED,
-        "%.0f allocations registered memory of their own, since no block was free",
+        "allocations that registered memory of their own, since no block was free",
         "rdma4j_pool_fallbacks_total");
     findings.addIfGrown(
         "registration_failed",
         Level.DEGRADED,
-        "a device refused %.0f registrations",
+        "registrations that a device refused",
         "rdma4j_pool_registration_failures_total");
     findings.addIfGrown(
         "handler_failed",
         Level.DEGRADED,
-        "handlers threw %.0f exceptions",
+        "exceptions of handlers",
         "rdma4j_node_handler_errors_total");
     findings.addIfGrown(
         "status_source_failed",
         Level.DEGRADED,
-        "%.0f readings of a source of metrics failed: " + now.snapshot().lastFailure(),
+        "readings of a source of metrics that failed, the latest by "
+            + now.snapshot().lastFailure(),
         "rdma4j_status_source_failures_total");
     return new Health(findings.list);
   }
@@ -107,14 +108,11 @@ record Health(List<Finding> findings) {
       list.add(new Finding(id, level, text));
     }
 
-    /** The text takes the growth, and says of how many seconds it is. */
-    void addIfGrown(String id, Level level, String text, String counter, String... labels) {
+    void addIfGrown(String id, Level level, String what, String counter, String... labels) {
       double growth = now.growthSince(before, counter, labels);
       if (growth > 0) {
-        // The text may hold a percent sign that came with a failure.
-        String counted = text.replace("%.0f", String.format(Locale.ROOT, "%.0f", growth));
         double seconds = (now.nanoTime() - before.nanoTime()) / 1e9;
-        add(id, level, "%s, in %.0f s".formatted(counted, seconds));
+        add(id, level, String.format(Locale.ROOT, "%s: %.0f in %.0f s", what, growth, seconds));
       }
     }
   }

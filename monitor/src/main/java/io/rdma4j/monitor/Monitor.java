@@ -2,6 +2,7 @@ package io.rdma4j.monitor;
 
 import com.sun.net.httpserver.HttpServer;
 import io.rdma4j.Rdma4jException;
+import io.rdma4j.status.EventJournal;
 import io.rdma4j.status.StatusRegistry;
 import io.rdma4j.status.StatusRegistry.Registration;
 import java.io.IOException;
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  *  /metrics         metrics for Prometheus, as its text or as OpenMetrics
  *  /health          how the node is; status 503 when it is failing
  *  /connections /pool /paths /ports and every other table of the registry
+ *  /incidents       what went wrong, why, and what to do; /events has the single events
  *  /history         the charts' figures of the last five minutes, JSON
  *  /stream          all of it each second, as server-sent events
  * </pre>
@@ -44,15 +46,20 @@ public final class Monitor implements AutoCloseable {
 
   private final List<Registration> ports = new ArrayList<>();
 
-  private Monitor(HttpServer server, MonitorConfig config, StatusRegistry registry, Path root)
+  private Monitor(
+      HttpServer server,
+      MonitorConfig config,
+      StatusRegistry registry,
+      Incidents incidents,
+      Path root)
       throws IOException {
     this.server = server;
     watchPorts(new PortWatch(root), registry);
     executor = new BoundedExecutor(config.maxRequests(), MAX_REQUEST_NS);
     sampler =
         new Sampler(
-            registry, health -> health, () -> executor.interruptSlow(System.nanoTime()));
-    server.createContext("/", new Site(config, registry, sampler, executor));
+            registry, incidents, () -> executor.interruptSlow(System.nanoTime()));
+    server.createContext("/", new Site(config, registry, incidents, sampler, executor));
     server.setExecutor(executor);
   }
 
@@ -74,16 +81,27 @@ public final class Monitor implements AutoCloseable {
    * @throws IllegalStateException when the registry has a monitor already
    */
   public static Monitor start(MonitorConfig config, StatusRegistry registry) {
-    return start(config, registry, Path.of("/"));
+    return start(config, registry, null, Path.of("/"));
   }
 
-  /** As {@link #start(MonitorConfig, StatusRegistry)}, with the ports of a copied tree. */
-  static Monitor start(MonitorConfig config, StatusRegistry registry, Path root) {
+  /**
+   * As {@link #start(MonitorConfig, StatusRegistry)}, with incidents.
+   *
+   * @param journal whose events and incidents to show; the caller keeps and closes it
+   */
+  public static Monitor start(
+      MonitorConfig config, StatusRegistry registry, EventJournal journal) {
+    return start(config, registry, journal, Path.of("/"));
+  }
+
+  /** As above, with the ports of a copied tree. */
+  static Monitor start(
+      MonitorConfig config, StatusRegistry registry, @Nullable EventJournal journal, Path root) {
     HttpServer server = null;
     Monitor monitor;
     try {
       server = HttpServer.create(config.address(), BACKLOG);
-      monitor = new Monitor(server, config, registry, root);
+      monitor = new Monitor(server, config, registry, new Incidents(journal), root);
     } catch (IOException e) {
       stop(server);
       throw new Rdma4jException(

@@ -10,7 +10,6 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.StringJoiner;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.UnaryOperator;
 
 /**
  * Looks at the registry once a second: for the charts, for the health, and for whoever follows
@@ -29,7 +28,7 @@ final class Sampler implements AutoCloseable {
   private static final int LIVE_ROWS = 200;
 
   private final StatusRegistry registry;
-  private final UnaryOperator<Health> judge;
+  private final Incidents incidents;
   private final Runnable eachSecond;
   private final History history = new History();
   private final LiveFeed feed = new LiveFeed();
@@ -42,16 +41,15 @@ final class Sampler implements AutoCloseable {
   /**
    * Takes the first sample.
    *
-   * @param judge adds findings that the metrics do not show
    * @param eachSecond something else to do each second
    */
-  Sampler(StatusRegistry registry, UnaryOperator<Health> judge, Runnable eachSecond) {
+  Sampler(StatusRegistry registry, Incidents incidents, Runnable eachSecond) {
     this.registry = registry;
-    this.judge = judge;
+    this.incidents = incidents;
     this.eachSecond = eachSecond;
     latest = read();
     recent.add(latest);
-    health = judge.apply(Health.of(latest, latest));
+    health = Health.of(latest, latest).with(incidents.findings());
     thread = Thread.ofPlatform().name("rdma4j-monitor").daemon(true).unstarted(this::run);
   }
 
@@ -91,7 +89,7 @@ final class Sampler implements AutoCloseable {
     }
     Point point = Point.between(before, now);
     history.add(point);
-    health = judge.apply(Health.of(recent.getFirst(), now));
+    health = Health.of(recent.getFirst(), now).with(incidents.findings());
     if (feed.isFollowed()) {
       feed.publish(message(point.json()));
     }
@@ -104,6 +102,7 @@ final class Sampler implements AutoCloseable {
         .add("\"health\":" + health.json())
         .add("\"snapshot\":" + JsonText.of(latest.snapshot()))
         .add("\"tables\":" + tables())
+        .add("\"incidents\":" + incidents.live())
         .toString();
   }
 

@@ -42,7 +42,11 @@ final class Site implements HttpHandler {
   private final Map<String, Page> pages = new LinkedHashMap<>();
 
   Site(
-      MonitorConfig config, StatusRegistry registry, Sampler sampler, BoundedExecutor executor) {
+      MonitorConfig config,
+      StatusRegistry registry,
+      Incidents incidents,
+      Sampler sampler,
+      BoundedExecutor executor) {
     this.config = config;
     this.registry = registry;
     this.sampler = sampler;
@@ -50,6 +54,8 @@ final class Site implements HttpHandler {
     pages.put("/vars", query -> vars(query, query.parameter("filter").orElse("")));
     pages.put("/metrics", query -> PrometheusText.of(registry.snapshot(), query.accept()));
     pages.put("/health", query -> health(sampler.health(), query.wantsJson()));
+    pages.put("/incidents", query -> incidents.page(query.wantsJson()));
+    pages.put("/events", query -> incidents.events(query.wantsJson()));
     pages.put("/history", query -> Response.json(sampler.history().json() + "\n"));
   }
 
@@ -58,7 +64,9 @@ final class Site implements HttpHandler {
     Headers headers = exchange.getResponseHeaders();
     headers.set("Cache-Control", "no-store");
     headers.set("X-Content-Type-Options", "nosniff");
-    headers.set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'");
+    headers.set(
+        "Content-Security-Policy",
+        "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'");
     try (exchange) {
       answerOrExplain(exchange);
     }

@@ -18,8 +18,11 @@ class Chart {
   /**
    * @param lines {figure, label, colour} each
    * @param format a figure in words
+   * @param scale {base, log}: the axis ends at a round multiple of a power of base; log tells
+   *   whether each tenfold is as high as the next
    */
-  constructor(parent, title, lines, format, onRead) {
+  constructor(parent, title, lines, format, scale, onRead) {
+    this.scale = scale;
     this.lines = lines;
     this.format = format;
     this.onRead = onRead;
@@ -93,12 +96,17 @@ class Chart {
     g.scale(ratio, ratio);
     g.font = "11px system-ui, sans-serif";
     const values = this.points.flatMap(p => this.lines.map(l => p[l.figure])).filter(v => v !== null && v !== undefined);
-    const most = Chart.roundUp(Math.max(0, ...values));
+    const most = Chart.roundUp(Math.max(0, ...values), this.scale.base);
+    const least = this.scale.log ? 10 ** Math.floor(Math.log10(Math.min(most / 10, ...values.filter(v => v > 0)))) : 0;
+    const share = this.scale.log
+      ? v => Math.max(0, Math.log(v / least) / Math.log(most / least)) : v => v / most;
+    const atShare = this.scale.log
+      ? s => least * (most / least) ** s : s => most * s;
     const top = 14, bottom = height - 16;
-    this.axes(g, width, top, bottom, most);
+    this.axes(g, width, top, bottom, atShare);
     const end = this.points.length ? this.points[this.points.length - 1].epoch_ms : 0;
     const x = p => width * (1 - (end - p.epoch_ms) / (CHART_SECONDS * 1000));
-    const y = v => bottom - (bottom - top) * v / most;
+    const y = v => bottom - (bottom - top) * share(v);
     for (const line of this.lines) {
       g.strokeStyle = colour(line.colour);
       g.setLineDash(line.dash ?? []);
@@ -125,7 +133,7 @@ class Chart {
     }
   }
 
-  axes(g, width, top, bottom, most) {
+  axes(g, width, top, bottom, atShare) {
     g.strokeStyle = colour("line");
     g.fillStyle = colour("quiet");
     g.lineWidth = 1;
@@ -135,7 +143,7 @@ class Chart {
       g.moveTo(0, y);
       g.lineTo(width, y);
       g.stroke();
-      if (share > 0) g.fillText(this.format(most * share), 2, y - 2);
+      if (share > 0) g.fillText(this.format(atShare(share)), 2, y - 2);
     }
     for (const minutes of [4, 3, 2, 1]) {
       const x = width * (1 - minutes / 5);
@@ -144,11 +152,12 @@ class Chart {
     g.fillText("now", width - 22, bottom + 12);
   }
 
-  /** 1, 2 or 5 times a power of ten. */
-  static roundUp(value) {
+  /** 1, 2, 5, 10, 20 ... times a power of the base. */
+  static roundUp(value, base) {
     if (!(value > 0)) return 1;
-    const power = 10 ** Math.floor(Math.log10(value));
-    return power * [1, 2, 5, 10].find(m => m * power >= value);
+    const power = base ** Math.floor(Math.log(value) / Math.log(base));
+    const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].filter(m => m < base);
+    return power * (steps.find(m => m * power >= value) ?? base);
   }
 }
 

@@ -58,15 +58,15 @@ const rows = table => state.latest.tables[table]?.rows ?? [];
 // ---- charts ------------------------------------------------------------------------------------
 
 const CHARTS = [
-  ["Messages", [["sent_per_second", "sent", "used"], ["received_per_second", "received", "second", [5, 3]]], rate],
-  ["Payload", [["sent_bytes_per_second", "sent", "used"], ["received_bytes_per_second", "received", "second", [5, 3]]], byteRate],
-  ["Requests", [["request_p50_seconds", "p50", "used"], ["request_p99_seconds", "p99", "second", [5, 3]]], duration],
-  ["Pool", [["pool_registered_bytes", "registered", "cached", [5, 3]], ["pool_used_bytes", "used", "used"]], bytes],
+  ["Messages", [["sent_per_second", "sent", "used"], ["received_per_second", "received", "second", [5, 3]]], rate, { base: 10 }],
+  ["Payload", [["sent_bytes_per_second", "sent", "used"], ["received_bytes_per_second", "received", "second", [5, 3]]], byteRate, { base: 1024 }],
+  ["Requests", [["request_p50_seconds", "p50", "used"], ["request_p99_seconds", "p99", "second", [5, 3]]], duration, { base: 10, log: true }],
+  ["Pool", [["pool_registered_bytes", "registered", "cached", [5, 3]], ["pool_used_bytes", "used", "used"]], bytes, { base: 1024 }],
 ];
 
-for (const [title, lines, format] of CHARTS) {
+for (const [title, lines, format, scale] of CHARTS) {
   new Chart($("charts"), title,
-    lines.map(([figure, label, colour, dash]) => ({ figure, label, colour, dash })), format, readOut);
+    lines.map(([figure, label, colour, dash]) => ({ figure, label, colour, dash })), format, scale, readOut);
 }
 
 function readOut(point) {
@@ -321,17 +321,25 @@ function showIncidents() {
 function incident(i) {
   const lists = [];
   for (const cause of i.causes) {
-    lists.push(element("p", { class: cause.confidence }, `${cause.confidence.toLowerCase()}: ${cause.title}`));
+    lists.push(element("p", { class: cause.confidence.toUpperCase() }, `${cause.confidence}: ${cause.title}`));
     lists.push(list("Evidence", cause.evidence), list("Not seen", cause.missing), list("Looks the same", cause.inseparableFrom));
     lists.push(element("p", {}, element("strong", {}, "Next: "), cause.nextStep));
   }
-  lists.push(list("Events", i.events.map(e => `${time(e.epochMs)}  ${e.text}`)));
+  lists.push(list("Events", i.events.map(eventWords)));
+  lists.push(list("Counters", i.counters.flatMap(w => Object.entries(w.increases).map(
+    ([name, by]) => `${w.device} port ${w.port}: ${name} +${by} in ${duration((w.toNs - w.fromNs) / 1e9)}`))));
   if (i.moreEvents > 0) lists.push(element("p", { class: "quiet" }, `and ${i.moreEvents} more events`));
   const opened = element("details", {}, element("summary", { "data-incident": i.id },
-    `${time(i.openedEpochMs)} ${i.state} ${i.title}`), ...lists.filter(known));
+    `${time(i.openedNs / 1e6)} ${i.state}: ${i.headline}`), ...lists.filter(known));
   opened.open = state.open.has(i.id);
   opened.addEventListener("toggle", () => opened.open ? state.open.add(i.id) : state.open.delete(i.id));
   return element("li", { class: "incident" }, opened);
+}
+
+function eventWords(e) {
+  const { device, port, queuePair, connection, peer } = e.subject;
+  const about = [connection && `connection ${connection}`, peer, device && `${device} port ${port}`, queuePair && `queue pair ${queuePair}`];
+  return `${time(e.timeNs / 1e6)}  ${e.kind.replaceAll("_", " ")} ${about.filter(Boolean).join(", ")}${e.text ? ": " + e.text : ""}`;
 }
 
 function list(title, items) {
@@ -342,7 +350,7 @@ function list(title, items) {
 /** Incidents on one time axis, the last hour or as far back as the oldest. */
 function timeline(incidents) {
   const now = state.points[state.points.length - 1]?.epoch_ms ?? Date.now();
-  const first = Math.min(now - 300_000, ...incidents.map(i => i.openedEpochMs));
+  const first = Math.min(now - 300_000, ...incidents.map(i => i.openedNs / 1e6));
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("role", "img");
   svg.setAttribute("aria-label", `${incidents.length} incidents since ${time(first)}`);
@@ -356,8 +364,8 @@ function timeline(incidents) {
   const x = ms => 1 + 97 * (ms - first) / Math.max(1, now - first) + "%";
   draw("line", { x1: "1%", x2: "98%", y1: "45%", y2: "45%", stroke: "currentColor", "stroke-opacity": .4 });
   for (const i of incidents) {
-    const mark = draw("circle", { cx: x(i.openedEpochMs), cy: "45%", r: 6, class: i.state, fill: colour(i.causes.length ? "second" : "pending") });
-    mark.append(Object.assign(document.createElementNS(svg.namespaceURI, "title"), { textContent: i.title }));
+    const mark = draw("circle", { cx: x(i.openedNs / 1e6), cy: "45%", r: 6, class: i.state, fill: colour(i.causes.length ? "second" : "pending") });
+    mark.append(Object.assign(document.createElementNS(svg.namespaceURI, "title"), { textContent: i.headline }));
   }
   draw("text", { x: "1%", y: "92%", "font-size": 11, fill: "currentColor" }, time(first));
   draw("text", { x: "98%", y: "92%", "font-size": 11, fill: "currentColor", "text-anchor": "end" }, time(now));

@@ -214,7 +214,7 @@ class MonitorTest {
         assertTrue(line.startsWith("data: {"), line);
         Map<String, Object> json = JSON.std.mapFrom(line.substring(6));
         assertEquals(
-            List.of("points", "health", "snapshot", "tables"), List.copyOf(json.keySet()));
+            List.of("points", "health", "snapshot", "tables", "incidents"), List.copyOf(json.keySet()));
         Map<?, ?> tables = (Map<?, ?>) json.get("tables");
         assertTrue(tables.containsKey("connections") && tables.containsKey("pool"));
         assertEquals(message == 0, json.get("points") instanceof List);
