@@ -26,6 +26,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.jspecify.annotations.Nullable;
 
 /** The dashboard in the system's Chromium, beside a node with traffic. */
 @Timeout(240)
@@ -39,7 +40,7 @@ class DashboardTest {
   private static ShownNode node;
 
   private final List<String> complaints = new ArrayList<>();
-  private BrowserContext context;
+  private @Nullable BrowserContext context;
 
   @BeforeAll
   static void start() throws Exception {
@@ -83,14 +84,15 @@ class DashboardTest {
   }
 
   private Page open(ShownNode shown, int width, int height, ColorScheme scheme) {
-    context =
+    BrowserContext opened =
         browser.newContext(
             new Browser.NewContextOptions()
                 .setViewportSize(width, height)
                 .setColorScheme(scheme)
                 .setHasTouch(width < 500));
-    context.setDefaultTimeout(LIMIT_MS);
-    Page page = context.newPage();
+    context = opened;
+    opened.setDefaultTimeout(LIMIT_MS);
+    Page page = opened.newPage();
     String home = "http://127.0.0.1:" + shown.port() + "/";
     page.onPageError(complaints::add);
     page.onConsoleMessage(
@@ -204,7 +206,7 @@ class DashboardTest {
       shoot(page, "phone-" + scheme.name().toLowerCase(java.util.Locale.ROOT));
       String back = (String) page.evaluate("getComputedStyle(document.body).backgroundColor");
       assertEquals(scheme == ColorScheme.LIGHT ? "rgb(246, 247, 249)" : "rgb(20, 23, 28)", back);
-      context.close();
+      page.context().close();
     }
     context = null;
   }
@@ -242,7 +244,7 @@ class DashboardTest {
       assertThat(page.locator("#status")).hasText(Pattern.compile("OK|DEGRADED"));
       assertEquals(port, second.port());
     }
-    context.close();
+    page.context().close();
     context = null;
     complaints.clear();
   }

@@ -1,5 +1,7 @@
 package io.rdma4j.monitor;
 
+import static java.util.Objects.requireNonNull;
+
 import io.rdma4j.pool.PoolConfig;
 import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.status.Cause;
@@ -79,7 +81,7 @@ final class ShownNode implements AutoCloseable {
   }
 
   Connection connect() {
-    return node.connect(peer.listenAddress(), ECHO);
+    return node.connect(requireNonNull(peer.listenAddress()), ECHO);
   }
 
   private void run() {
@@ -143,8 +145,12 @@ final class ShownNode implements AutoCloseable {
             List.of()));
   }
 
-  Monitor monitor() {
-    return monitor;
+  private void joinLoad() {
+    try {
+      load.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   int port() {
@@ -152,9 +158,9 @@ final class ShownNode implements AutoCloseable {
   }
 
   @Override
-  public void close() throws InterruptedException {
+  public void close() {
     ended = true;
-    load.join();
+    joinLoad();
     held.forEach(RegisteredBuffer::close);
     monitor.close();
     node.close();

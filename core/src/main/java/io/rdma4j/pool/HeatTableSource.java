@@ -60,6 +60,6 @@ final class HeatTableSource implements TableSource {
 
   @Override
   public String toString() {
-    return "the heat table of " + pool;
+    return "the heat table of a pool";
   }
 }

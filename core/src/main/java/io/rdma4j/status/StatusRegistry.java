@@ -136,7 +136,9 @@ public final class StatusRegistry {
     }
   }
 
-  /** Returns what the metrics mean that sources have stated, the registry's own included, by name. */
+  /**
+   * Returns what the metrics mean that sources have stated, the registry's own included, by name.
+   */
   public List<MetricDescriptor> descriptors() {
     return Stream.concat(members.stream(), Stream.of(own))
         .flatMap(member -> member.descriptors.stream())

@@ -35,7 +35,6 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -73,7 +72,7 @@ public final class Node implements AutoCloseable {
   private final AtomicLong lateReplies = new AtomicLong();
   private final ExportTable exports = new ExportTable();
   private final AtomicLong pathChanges = new AtomicLong();
-  private final AtomicLongArray ended = new AtomicLongArray(Kind.values().length);
+  private final EnumCounts<Kind> ended = new EnumCounts<>(Kind.class);
   private final NodeTraffic traffic = new NodeTraffic();
   private final RequestTimes requestTimes;
   private final StatusRegistry metrics = new StatusRegistry();
@@ -617,7 +616,7 @@ public final class Node implements AutoCloseable {
   }
 
   void forget(Connection connection, Kind why) {
-    ended.incrementAndGet(why.ordinal());
+    ended.increment(why);
     traffic.leave(connection, connection.path().name(), true, () -> connections.remove(connection));
     Resumption resumption = connection.resumption();
     if (resumption != null) {
@@ -653,7 +652,7 @@ public final class Node implements AutoCloseable {
   }
 
   long ended(Kind why) {
-    return ended.get(why.ordinal());
+    return ended.get(why);
   }
 
   List<Provider> providers() {

@@ -1,7 +1,6 @@
 package io.rdma4j.transport;
 
 import java.util.HashMap;
-import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -58,7 +57,7 @@ final class NodeTraffic {
   private final Map<String, Totals> left = new HashMap<>();
 
   /** Of connections that have changed their path: what they had counted then. */
-  private final Map<Connection, Totals> before = new IdentityHashMap<>();
+  private final Map<Connection, Totals> before = new HashMap<>();
 
   /** A connection leaves a path, for another or for good, by {@code step}. */
   synchronized void leave(Connection connection, String path, boolean forGood, Runnable step) {

@@ -4,7 +4,6 @@ import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.status.Distribution;
 import io.rdma4j.status.LatencyHistogram;
 import io.rdma4j.transport.RequestFailedException.Cause;
-import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * How long the requests of a node took, and how those without a reply ended.
@@ -17,7 +16,7 @@ final class RequestTimes {
 
   private final NanoClock clock;
   private final LatencyHistogram times = new LatencyHistogram();
-  private final AtomicLongArray failures = new AtomicLongArray(Cause.values().length);
+  private final EnumCounts<Cause> failures = new EnumCounts<>(Cause.class);
 
   RequestTimes(NanoClock clock) {
     this.clock = clock;
@@ -37,7 +36,7 @@ final class RequestTimes {
   }
 
   void failed(Cause cause) {
-    failures.incrementAndGet(cause.ordinal());
+    failures.increment(cause);
   }
 
   Distribution distribution() {
@@ -45,6 +44,6 @@ final class RequestTimes {
   }
 
   long failures(Cause cause) {
-    return failures.get(cause.ordinal());
+    return failures.get(cause);
   }
 }

@@ -36,6 +36,12 @@ import org.jspecify.annotations.Nullable;
  * bounded. Thread-safe.
  */
 public final class Monitor implements AutoCloseable {
+  /**
+   * System property with the address of the monitor that was started last, so that tools find it by
+   * the process.
+   */
+  public static final String URL_PROPERTY = "rdma4j.monitor.url";
+
   private static final Logger LOG = System.getLogger(Monitor.class.getName());
   private static final long MAX_REQUEST_NS = 30_000_000_000L;
   private static final int BACKLOG = 64;
@@ -113,6 +119,7 @@ public final class Monitor implements AutoCloseable {
     }
     monitor.sampler.start();
     server.start();
+    System.setProperty(URL_PROPERTY, monitor.url());
     if (config.token() == null && !config.address().getAddress().isLoopbackAddress()) {
       LOG.log(
           Level.WARNING,
@@ -132,6 +139,11 @@ public final class Monitor implements AutoCloseable {
     return server.getAddress();
   }
 
+  private String url() {
+    String host = address().getAddress().getHostAddress();
+    return "http://" + (host.contains(":") ? "[" + host + "]" : host) + ":" + address().getPort();
+  }
+
   /** Returns the requests being answered. */
   int running() {
     return executor.running();
@@ -145,6 +157,7 @@ public final class Monitor implements AutoCloseable {
   /** Stops listening and ends all requests; idempotent. */
   @Override
   public void close() {
+    System.getProperties().remove(URL_PROPERTY, url());
     sampler.close();
     executor.interruptAll();
     server.stop(0);

@@ -88,13 +88,13 @@ record Readings(
    * @return seconds; NaN when there were none
    */
   double percentileSince(Readings before, String name, double percent) {
-    double[] bounds = null;
-    double[] counts = null;
+    double[] bounds = {};
+    double[] counts = {};
     double total = 0;
     for (Metric metric : byName.getOrDefault(name, List.of())) {
       if (metric.value() instanceof Distribution now) {
         List<Distribution.Bucket> buckets = now.buckets();
-        if (bounds == null) {
+        if (bounds.length == 0) {
           bounds = buckets.stream().mapToDouble(b -> b.boundNs() / NS_PER_SECOND).toArray();
           counts = new double[bounds.length];
         }
@@ -106,7 +106,7 @@ record Readings(
         total += now.count() - (then == null ? 0 : then.count());
       }
     }
-    return bounds == null || counts == null || total <= 0
+    return total <= 0
         ? Double.NaN
         : percentile(bounds, counts, total * percent / 100);
   }

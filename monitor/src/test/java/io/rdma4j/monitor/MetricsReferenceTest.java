@@ -1,5 +1,6 @@
 package io.rdma4j.monitor;
 
+import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -30,7 +31,7 @@ import org.junit.jupiter.api.Test;
  * that there are. {@code -Dtest.args=-Dupdate=true} writes the reference anew.
  */
 class MetricsReferenceTest {
-  private static final Path ROOT = Path.of("").toAbsolutePath().getParent();
+  private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
   private static final Path REFERENCE = ROOT.resolve("docs/operating/metrics.md");
   private static final String MARK = "<!-- Below: written by MetricsReferenceTest. -->\n";
   private static final Pattern NAME = Pattern.compile("rdma4j_[a-z0-9_]+");
@@ -148,11 +149,13 @@ class MetricsReferenceTest {
         JSON.std.mapFrom(
             Files.readString(ROOT.resolve("monitor/prometheus/grafana-dashboard.json")));
     Set<Object> ids = new TreeSet<>();
-    for (Object panel : (List<?>) dashboard.get("panels")) {
+    for (Object panel : (List<?>) requireNonNull(dashboard.get("panels"))) {
       var fields = (java.util.Map<?, ?>) panel;
       assertTrue(ids.add(fields.get("id")), "an id stands twice: " + fields.get("id"));
       if (!"row".equals(fields.get("type"))) {
-        assertTrue(!((List<?>) fields.get("targets")).isEmpty(), fields.get("title") + " is empty");
+        assertTrue(
+            fields.get("targets") instanceof List<?> targets && !targets.isEmpty(),
+            fields.get("title") + " is empty");
       }
     }
     assertTrue(ids.size() > 20, ids.toString());

@@ -1,5 +1,6 @@
 package io.rdma4j.monitor;
 
+import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -69,8 +70,12 @@ class MonitorTest {
                 .pool(PoolConfig.builder().maxBytes(64 << 20).build())
                 .build());
     client = Node.start(NodeConfig.builder().paths("tcp").build());
-    connection = client.connect(server.listenAddress(), ECHO);
+    connection = client.connect(address(), ECHO);
     startMonitor(config());
+  }
+
+  private InetSocketAddress address() {
+    return requireNonNull(server.listenAddress());
   }
 
   private static MonitorConfig config() {
@@ -125,7 +130,7 @@ class MonitorTest {
     assertEquals(4, chosen.lines().count(), chosen);
     Map<String, Object> json =
         JSON.std.mapFrom(http.get("/vars/*messages_total", "Accept", "application/json").body());
-    assertEquals(1, ((List<?>) json.get("metrics")).size(), json.toString());
+    assertEquals(1, ((List<?>) requireNonNull(json.get("metrics"))).size(), json.toString());
   }
 
   @Test
@@ -162,8 +167,8 @@ class MonitorTest {
     assertEquals(300, row.get("bytes_sent"));
     assertEquals(3, row.get("messages_received"));
     assertEquals(
-        "127.0.0.1:" + server.listenAddress().getPort(), row.get("peer"), row.toString());
-    assertTrue(rows("/pool").stream().allMatch(slab -> slab.get("state").equals("ACTIVE")));
+        "127.0.0.1:" + address().getPort(), row.get("peer"), row.toString());
+    assertTrue(rows("/pool").stream().allMatch(slab -> "ACTIVE".equals(slab.get("state"))));
     assertEquals(List.of("tcp"), rows("/paths").stream().map(p -> p.get("path")).toList());
     assertEquals(200, http.get("/ports").statusCode());
   }
@@ -171,7 +176,7 @@ class MonitorTest {
   private List<Map<String, Object>> rows(String page) throws Exception {
     Map<String, Object> json = JSON.std.mapFrom(http.get(page + "?format=json").body());
     List<Map<String, Object>> rows = new ArrayList<>();
-    for (Object row : (List<?>) json.get("rows")) {
+    for (Object row : (List<?>) requireNonNull(json.get("rows"))) {
       rows.add(JSON.std.mapFrom(JSON.std.asString(row)));
     }
     return rows;
@@ -182,7 +187,7 @@ class MonitorTest {
     restart(config().withMaxRows(2));
     List<Connection> more = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
-      more.add(client.connect(server.listenAddress(), ECHO));
+      more.add(client.connect(address(), ECHO));
     }
     String text = http.get("/connections").body();
     assertTrue(text.endsWith("and 3 more\n"), text);
@@ -215,7 +220,7 @@ class MonitorTest {
         Map<String, Object> json = JSON.std.mapFrom(line.substring(6));
         assertEquals(
             List.of("points", "health", "snapshot", "tables", "incidents"), List.copyOf(json.keySet()));
-        Map<?, ?> tables = (Map<?, ?>) json.get("tables");
+        Map<?, ?> tables = (Map<?, ?>) requireNonNull(json.get("tables"));
         assertTrue(tables.containsKey("connections") && tables.containsKey("pool"));
         assertEquals(message == 0, json.get("points") instanceof List);
         assertEquals("", lines.readLine());
@@ -289,7 +294,7 @@ class MonitorTest {
     MonitorConfig taken = config().withAddress(monitor.address());
     Rdma4jException failure =
         assertThrows(Rdma4jException.class, () -> Monitor.start(taken, server.metrics()));
-    assertTrue(failure.getMessage().contains("choose another port"), failure.getMessage());
+    assertTrue(failure.toString().contains("choose another port"), failure.toString());
     Monitor.start(config(), server.metrics()).close();
     assertThrows(IllegalStateException.class, () -> Monitor.start(config(), client.metrics()));
   }
