@@ -21,6 +21,8 @@ module io.rdma4j.tools {
       info.picocli;
   opens io.rdma4j.tools.doctor to
       info.picocli;
+  opens io.rdma4j.tools.journal to
+      info.picocli;
   opens io.rdma4j.tools.serve to
       info.picocli;
   opens io.rdma4j.tools.top to

@@ -1,5 +1,6 @@
 package io.rdma4j.provider;
 
+import io.rdma4j.status.EventSubject;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +24,11 @@ public interface Endpoint {
   /** Returns the queue pair, null where the path has none or it is gone. Any thread. */
   default @Nullable QueuePairStatus queuePair() {
     return null;
+  }
+
+  /** Returns how events name this end: by device, port and queue pair where it has them. */
+  default EventSubject subject() {
+    return EventSubject.device(device(), 0);
   }
 
   /** Returns the registrar whose keys {@link #sendRegistered} wants, or null when it wants none. */

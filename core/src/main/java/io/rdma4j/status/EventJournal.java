@@ -4,6 +4,8 @@ import static io.rdma4j.status.MetricDescriptor.counter;
 import static io.rdma4j.status.MetricDescriptor.gauge;
 
 import io.rdma4j.concurrent.NanoClock;
+import io.rdma4j.jfr.IncidentEvent;
+import io.rdma4j.jfr.JournalEvent;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -176,6 +178,7 @@ public final class EventJournal implements EventSink, MetricSource, AutoCloseabl
         events.removeFirst();
       }
       count(event);
+      record(event);
       append(JournalLayout.TYPE_EVENT, JournalCodec.bytes(event));
       wake = waker;
     }
@@ -218,6 +221,32 @@ public final class EventJournal implements EventSink, MetricSource, AutoCloseabl
     }
   }
 
+  private static void record(Event event) {
+    if (JournalEvent.isOn()) {
+      JournalEvent.record(
+          label(event.kind()),
+          event.kind().severity().name(),
+          event.subject().connection(),
+          event.subject().peer(),
+          event.subject().device(),
+          event.subject().port(),
+          event.text());
+    }
+  }
+
+  private static void record(Incident incident) {
+    if (IncidentEvent.isOn()) {
+      IncidentEvent.record(
+          incident.id(),
+          incident.revision(),
+          incident.state().name(),
+          causeLabel(incident),
+          incident.connections().size(),
+          incident.flushedRequests(),
+          incident.headline());
+    }
+  }
+
   /** A file that fails is left: trouble with a disk must not become trouble with messages. */
   private void append(short type, byte[] record) {
     JournalFile to = file;
@@ -257,6 +286,7 @@ public final class EventJournal implements EventSink, MetricSource, AutoCloseabl
       }
       append(JournalLayout.TYPE_INCIDENT, JournalCodec.bytes(incident));
     }
+    record(incident);
     for (IncidentListener listener : listeners) {
       try {
         listener.onIncident(incident);

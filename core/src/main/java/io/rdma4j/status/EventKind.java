@@ -89,10 +89,11 @@ public enum EventKind {
   PEER_SOCKET_CLOSED(135, Severity.INFO, "peer closed the bootstrap connection"),
   /** What the peer saw of a fault that both have; the text has it. */
   PEER_DIGEST(136, Severity.INFO, "what the peer saw"),
-  /** A connection uses a path behind its first choice though that could be used. */
-  PATH_DEGRADED(137, Severity.WARNING, "on a slower path"),
 
-  /** A device refused to register memory. {@link Event#code} is the errno. */
+  /**
+   * A device refused to register memory. {@link Event#code} is the errno, {@link Event#value} the
+   * bytes.
+   */
   REGISTRATION_FAILED(160, Severity.ERROR, "registration failed"),
 
   /** Counters or measurements show trouble though nothing has failed yet. */

@@ -10,7 +10,7 @@ import java.util.Optional;
  *
  * <p>Immutable.
  *
- * @param id number of the incident: the {@link Event#sequence} of its first event
+ * @param id number of the incident: the {@link Event#sequence} of the event that opened it
  * @param revision counts the pictures of this incident, from 1
  * @param state whether more may come
  * @param openedNs time of the first event, nanoseconds since the epoch

@@ -7,10 +7,12 @@ import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
+import io.rdma4j.status.EventSubject;
 import io.rdma4j.transport.Bootstrap.Established;
 import io.rdma4j.transport.internal.PathNegotiation;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +29,9 @@ import org.jspecify.annotations.Nullable;
 public final class Connection implements AutoCloseable {
   private static final int MESSAGES_PER_POLL = 64;
 
+  /** A peer sends one each heartbeat interval; so many without one are no delay of the network. */
+  private static final int SILENT_HEARTBEATS = 3;
+
   private final Node node;
   private final Poller poller;
   private final long id;
@@ -35,6 +40,12 @@ public final class Connection implements AutoCloseable {
   private volatile ControlSocket control;
   private volatile PathChoice path;
   private volatile int pathChanges;
+  private volatile long movedNs;
+  private final String firstPath;
+
+  /** Written by the conductor; 0 while the peer is heard. */
+  private volatile long longestSilenceMs;
+
   private volatile @Nullable Resumption resumption;
   private final Sender sender;
   private final Receiver receiver;
@@ -61,6 +72,7 @@ public final class Connection implements AutoCloseable {
     this.control = control;
     this.path = path;
     madeNs = node.clockNs();
+    this.firstPath = path.name();
     sender =
         new Sender(
             endpoint, control, poller, node.pool(), node.registrarIndex(endpoint.registrar()));
@@ -438,12 +450,50 @@ public final class Connection implements AutoCloseable {
       sender.sendControl(MessageType.HEARTBEAT, 0);
     }
     long silentNs = control.silentNs(nowNs);
+    noteSilence(silentNs);
     if (silentNs > node.config().livenessTimeoutNs()) {
       suspect(
           new EndpointFailure(
               Kind.PEER_LOST,
               "nothing heard from " + peerAddress() + " for " + silentNs / 1_000_000 + " ms"));
     }
+  }
+
+  /** Conductor only. A peer that is not heard for some heartbeats, and when it is heard again. */
+  private void noteSilence(long silentNs) {
+    boolean silent = silentNs > SILENT_HEARTBEATS * node.config().heartbeatIntervalNs();
+    if (silent && longestSilenceMs == 0) {
+      node.events().silent(this, silentNs / 1_000_000);
+    } else if (!silent && longestSilenceMs > 0) {
+      node.events().heardAgain(this, longestSilenceMs);
+    }
+    longestSilenceMs = silent ? silentNs / 1_000_000 : 0;
+  }
+
+  /** The control socket has ended. Conductor. */
+  void socketEnded(ControlSocket ended, String how) {
+    if (isOpen() && !ended.hasTold()) {
+      node.events().socketClosed(this, how);
+    }
+    suspect(new EndpointFailure(Kind.PEER_LOST, how));
+  }
+
+  /** Where the bootstrap socket carries the messages, its end shows as that of the path. Poller. */
+  void noteEndOfSocket(EndpointFailure cause) {
+    if (control.carriesMessages() && cause.kind() == Kind.PEER_LOST && longestSilenceMs == 0) {
+      node.events().socketClosed(this, cause.message());
+    }
+  }
+
+  /** Returns how events name this connection and the path it has now. */
+  EventSubject subject() {
+    return NodeEvents.subject(endpoint.subject(), id, peerAddress());
+  }
+
+  /** Returns whether it has been on a path behind its first one since before {@code sinceNs}. */
+  boolean isDegraded(long sinceNs) {
+    List<String> order = node.config().paths();
+    return order.indexOf(path.name()) > order.indexOf(firstPath) && movedNs - sinceNs < 0;
   }
 
   void startClosing() {
@@ -491,7 +541,9 @@ public final class Connection implements AutoCloseable {
     if (moving != null) {
       moving.pathEnded(path.name(), cause);
     }
-    control.close();
+    noteEndOfSocket(cause);
+    node.events().pathLost(this, cause);
+    node.events().part(this, control);
   }
 
   /** Hands a new path to the poller; false when the connection does not wait for one any more. */
@@ -509,6 +561,8 @@ public final class Connection implements AutoCloseable {
               sender.moved(node.registrarIndex(endpoint.registrar()), socket);
               poller.watch(this);
               node.countPathChange();
+              movedNs = node.clockNs();
+              node.events().moved(this, before + 1);
               node.watch(this);
             });
   }

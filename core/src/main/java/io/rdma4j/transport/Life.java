@@ -150,7 +150,12 @@ final class Life {
     } catch (RuntimeException e) {
       LOG.log(Level.WARNING, connection + ": closing the path failed", e);
     }
-    connection.control().close();
+    connection.node().events().ended(connection, reason);
+    if (reason.kind() == Kind.PEER_CLOSED) {
+      connection.control().close();
+    } else {
+      connection.node().events().part(connection, connection.control());
+    }
     connection.requests().failAll(reason.message());
     connection.replyStreams().cancelAll();
     connection.room().wakeAll();

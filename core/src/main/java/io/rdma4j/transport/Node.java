@@ -10,6 +10,7 @@ import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.Provider;
+import io.rdma4j.status.EventJournal;
 import io.rdma4j.status.StatusRegistry;
 import io.rdma4j.transport.Bootstrap.Accepted;
 import io.rdma4j.transport.Bootstrap.Established;
@@ -57,6 +58,8 @@ public final class Node implements AutoCloseable {
 
   private final NodeConfig config;
   private final NanoClock clock;
+  private final NodeEvents events;
+  private final int number;
   private final List<Provider> providers;
   private final List<MemoryRegistrar> registrars;
   private final RegisteredBufferPool pool;
@@ -86,8 +89,17 @@ public final class Node implements AutoCloseable {
    *     the address is taken; nothing is left behind
    */
   public static Node start(NodeConfig config) {
-    Node node = make(config, Providers.create(config), NanoClock.SYSTEM);
+    NodeEvents events = NodeEvents.open(config, NanoClock.SYSTEM);
+    Node node;
+    try {
+      List<Provider> providers = Providers.create(config, events.journal());
+      node = make(config, providers, NanoClock.SYSTEM, events);
+    } catch (RuntimeException e) {
+      events.close();
+      throw e;
+    }
     node.conductor.start();
+    events.startWatch(node, "rdma4j-watch-" + node.number);
     return node;
   }
 
@@ -100,12 +112,13 @@ public final class Node implements AutoCloseable {
    * @param providers owned by the node from here on, also when this fails
    */
   static Node driven(NodeConfig config, List<Provider> providers, NanoClock clock) {
-    return make(config, providers, clock);
+    return make(config, providers, clock, new NodeEvents(EventJournal.inMemory(clock), clock));
   }
 
-  private static Node make(NodeConfig config, List<Provider> providers, NanoClock clock) {
+  private static Node make(
+      NodeConfig config, List<Provider> providers, NanoClock clock, NodeEvents events) {
     try {
-      return new Node(config, providers, clock, NODES.incrementAndGet());
+      return new Node(config, providers, clock, events, NODES.incrementAndGet());
     } catch (RuntimeException e) {
       Providers.close(providers, e);
       throw e;
@@ -116,11 +129,14 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  private Node(NodeConfig config, List<Provider> providers, NanoClock clock, int number)
+  private Node(
+      NodeConfig config, List<Provider> providers, NanoClock clock, NodeEvents events, int number)
       throws IOException {
     this.config = config;
     this.clock = clock;
     this.requestTimes = new RequestTimes(clock);
+    this.events = events;
+    this.number = number;
     Memory memory = makePool(config, providers);
     this.providers = memory.providers;
     this.registrars = Providers.registrars(memory.providers);
@@ -139,6 +155,7 @@ public final class Node implements AutoCloseable {
     metricSources.add(metrics.register(new ConnectionTable(this)));
     metricSources.add(metrics.register(new PathTable(this)));
     metricSources.add(metrics.register(pool.heatTable()));
+    metricSources.add(metrics.register("events", events.journal()));
     warnOfUnusable();
   }
 
@@ -305,6 +322,18 @@ public final class Node implements AutoCloseable {
     return metrics;
   }
 
+  /**
+   * Returns what happened to this node, its connections and its devices: events, incidents and
+   * their causes, and who listens to them.
+   */
+  public EventJournal journal() {
+    return events.journal();
+  }
+
+  NodeEvents events() {
+    return events;
+  }
+
   /** Returns the state of paths, connections and pool. */
   public NodeStatus status() {
     Map<String, Availability> paths = new LinkedHashMap<>();
@@ -362,6 +391,7 @@ public final class Node implements AutoCloseable {
       quiet &= poller.close(config.closeTimeoutNs());
     }
     attempt(failure, conductor::close);
+    attempt(failure, events::close);
     if (quiet) {
       EndpointFailure reason = new EndpointFailure(Kind.DEVICE, "the node was closed");
       for (Connection connection : connections) {
@@ -450,6 +480,7 @@ public final class Node implements AutoCloseable {
         throw new IOException("the node is closed");
       }
       connections.add(connection);
+      events.opened(connection);
       Resumption resumption = connection.resumption();
       if (resumption != null) {
         sessions.put(ByteBuffer.wrap(resumption.session()), resumption);
@@ -629,6 +660,13 @@ public final class Node implements AutoCloseable {
 
   List<Connection> connectionsNow() {
     return connections;
+  }
+
+  /** Has providers look for trouble of their devices. Conductor. */
+  void housekeepProviders(long nowNs) {
+    for (Provider provider : providers) {
+      provider.housekeep(nowNs);
+    }
   }
 
   long clockNs() {

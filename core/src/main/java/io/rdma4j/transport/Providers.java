@@ -1,11 +1,14 @@
 package io.rdma4j.transport;
 
 import io.rdma4j.Rdma4jException;
+import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.Provider;
 import io.rdma4j.provider.shm.ShmProvider;
 import io.rdma4j.provider.tcp.TcpProvider;
 import io.rdma4j.provider.verbs.VerbsProvider;
+import io.rdma4j.provider.verbs.VerbsSettings;
+import io.rdma4j.status.EventSink;
 import io.rdma4j.verbs.Verbs;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,11 +18,11 @@ final class Providers {
   private Providers() {}
 
   /** Returns them in the configured order; the caller closes them. */
-  static List<Provider> create(NodeConfig config) {
+  static List<Provider> create(NodeConfig config, EventSink events) {
     List<Provider> providers = new ArrayList<>();
     try {
       for (String name : config.paths()) {
-        providers.add(create(name, config));
+        providers.add(create(name, config, events));
       }
       return List.copyOf(providers);
     } catch (RuntimeException e) {
@@ -28,13 +31,18 @@ final class Providers {
     }
   }
 
-  private static Provider create(String name, NodeConfig config) {
+  private static Provider create(String name, NodeConfig config, EventSink events) {
     return switch (name) {
       case "shm" ->
           config.shmDirectory() == null
               ? new ShmProvider()
               : new ShmProvider(config.shmDirectory());
-      case "verbs" -> new VerbsProvider(config.verbs() == null ? Verbs.system() : config.verbs());
+      case "verbs" ->
+          new VerbsProvider(
+              config.verbs() == null ? Verbs.system() : config.verbs(),
+              VerbsSettings.fromProperties(),
+              NanoClock.SYSTEM,
+              events);
       case "tcp" -> new TcpProvider();
       default -> throw new IllegalArgumentException("unknown path " + name);
     };

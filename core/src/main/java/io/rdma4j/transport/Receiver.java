@@ -173,6 +173,7 @@ final class Receiver implements EndpointListener {
 
   @Override
   public void onFailure(EndpointFailure cause) {
+    connection.noteEndOfSocket(cause);
     connection.life().failed(cause);
   }
 

@@ -10,6 +10,7 @@ import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
+import io.rdma4j.status.EventSubject;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
@@ -499,6 +500,11 @@ final class ResumableEndpoint implements Endpoint {
   @Override
   public String description() {
     return path.description();
+  }
+
+  @Override
+  public EventSubject subject() {
+    return path.subject();
   }
 
   @Override

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.jr.ob.JSON;
-import io.rdma4j.status.EventJournal;
 import io.rdma4j.status.MetricDescriptor;
 import io.rdma4j.status.StatusRegistry;
 import io.rdma4j.status.TableDescriptor;
@@ -38,20 +37,13 @@ class MetricsReferenceTest {
 
   private record Stated(List<MetricDescriptor> metrics, List<TableDescriptor> tables) {}
 
-  private static Stated stated() throws IOException {
-    try (Node node = Node.start(NodeConfig.builder().paths("tcp").build());
-        EventJournal journal = EventJournal.inMemory()) {
+  private static Stated stated() {
+    try (Node node = Node.start(NodeConfig.builder().paths("tcp").build())) {
       MonitorConfig anyPort =
           MonitorConfig.defaults()
               .withAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
       StatusRegistry registry = node.metrics();
-      Set<String> names =
-          registry.descriptors().stream().map(MetricDescriptor::name).collect(Collectors.toSet());
-      // A node that keeps a journal of its own has registered it.
-      if (!names.contains("rdma4j_events_total")) {
-        registry.register("journal", journal);
-      }
-      try (Monitor monitor = Monitor.start(anyPort, registry, journal)) {
+      try (Monitor monitor = Monitor.start(anyPort, registry, node.journal())) {
         assertTrue(monitor.address().getPort() > 0);
         return new Stated(registry.descriptors(), registry.tables());
       }

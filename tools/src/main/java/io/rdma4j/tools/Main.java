@@ -4,6 +4,7 @@ import io.rdma4j.Rdma4jException;
 import io.rdma4j.tools.demo.DemoCommand;
 import io.rdma4j.tools.demo.DemoNodeCommand;
 import io.rdma4j.tools.doctor.DoctorCommand;
+import io.rdma4j.tools.journal.JournalCommand;
 import io.rdma4j.tools.serve.FaultCommand;
 import io.rdma4j.tools.serve.ServeCommand;
 import io.rdma4j.tools.serve.ServePeerCommand;
@@ -39,6 +40,7 @@ import picocli.CommandLine.ScopeType;
       DemoNodeCommand.class,
       DoctorCommand.class,
       FaultCommand.class,
+      JournalCommand.class,
       ServeCommand.class,
       ServePeerCommand.class,
       TopCommand.class

@@ -1,10 +1,13 @@
 package io.rdma4j.provider.verbs;
 
+import io.rdma4j.VerbsException;
 import io.rdma4j.concurrent.NanoClock;
+import io.rdma4j.jfr.RegistrationEvent;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.MemoryAccess;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.status.EventSink;
 import io.rdma4j.verbs.Access;
 import io.rdma4j.verbs.AsyncEvent;
 import io.rdma4j.verbs.Device;
@@ -13,6 +16,7 @@ import io.rdma4j.verbs.ProtectionDomain;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One opened device with its protection domain, its registrar, and the endpoints that run on it.
@@ -20,16 +24,23 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>Safe for use by several threads.
  */
 final class DeviceContext implements MemoryRegistrar, AutoCloseable {
+  private static final Set<DeviceContext> OPEN = ConcurrentHashMap.newKeySet();
+
   private final Device device;
   private final VerbsSettings settings;
   private final NanoClock clock;
+  private final DeviceEvents events;
   private final ProtectionDomain domain;
   private final Set<VerbsEndpoint> endpoints = ConcurrentHashMap.newKeySet();
   private final ReentrantLock eventLock = new ReentrantLock();
 
+  /** Conductor only. */
+  private boolean eventsUnreadable;
+
   /** Takes ownership of the device, also when this fails. */
-  DeviceContext(Device device, VerbsSettings settings, NanoClock clock) {
+  DeviceContext(Device device, VerbsSettings settings, NanoClock clock, EventSink sink) {
     this.device = device;
+    this.events = new DeviceEvents(device.name(), sink);
     this.settings = settings;
     this.clock = clock;
     try {
@@ -38,6 +49,7 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
       device.close();
       throw e;
     }
+    OPEN.add(this);
   }
 
   Device device() {
@@ -52,6 +64,10 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
     return clock;
   }
 
+  DeviceEvents events() {
+    return events;
+  }
+
   ProtectionDomain domain() {
     return domain;
   }
@@ -63,13 +79,26 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
 
   @Override
   public Registration register(long address, long lengthBytes) {
-    return new RegionRegistration(domain.registerMemory(address, lengthBytes, Access.LOCAL_WRITE));
+    return registration(address, lengthBytes, Access.LOCAL_WRITE);
   }
 
   @Override
   public Registration register(long address, long lengthBytes, int access) {
     MemoryAccess.check(access);
-    return new RegionRegistration(domain.registerMemory(address, lengthBytes, verbsAccess(access)));
+    return registration(address, lengthBytes, verbsAccess(access));
+  }
+
+  private Registration registration(long address, long lengthBytes, int access) {
+    RegistrationEvent recorded = RegistrationEvent.start();
+    try {
+      MemoryRegion region = domain.registerMemory(address, lengthBytes, access);
+      RegistrationEvent.end(recorded, name(), lengthBytes, true);
+      return new RegionRegistration(region);
+    } catch (VerbsException e) {
+      RegistrationEvent.end(recorded, name(), lengthBytes, false);
+      events.registrationFailed(e, lengthBytes);
+      throw e;
+    }
   }
 
   private static int verbsAccess(int access) {
@@ -118,6 +147,19 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
     endpoints.remove(endpoint);
   }
 
+  /** Takes the device's events; when that fails it is told once, until it works again. */
+  void housekeep() {
+    try {
+      drainEvents();
+      eventsUnreadable = false;
+    } catch (VerbsException e) {
+      if (!eventsUnreadable) {
+        eventsUnreadable = true;
+        events.callFailed(e);
+      }
+    }
+  }
+
   /** Takes the device's events and hands each to the endpoints it concerns. */
   void drainEvents() {
     if (!eventLock.tryLock()) {
@@ -132,7 +174,31 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
     }
   }
 
+  /**
+   * Nodes of one process share the context of a device, and who comes first reads an event: that of
+   * an object goes to the node that uses it, that of a port or the device to all.
+   */
   private void dispatch(AsyncEvent event) {
+    boolean ofAll = event.port() != 0 || event.type() == AsyncEvent.Type.DEVICE_FATAL;
+    boolean taken = false;
+    for (DeviceContext context : OPEN) {
+      if (isSameDevice(context) && (ofAll || context.user(event) != null)) {
+        context.take(event);
+        taken = true;
+      }
+    }
+    if (!taken) {
+      take(event);
+    }
+  }
+
+  @SuppressWarnings("ReferenceEquality") // one object for all who have opened it
+  private boolean isSameDevice(DeviceContext other) {
+    return other.device == device;
+  }
+
+  private void take(AsyncEvent event) {
+    events.tell(event, user(event));
     switch (event.type()) {
       case CQ_ERR -> failSource(event, Kind.DEVICE, "completion queue overrun");
       case QP_FATAL -> failSource(event, Kind.DEVICE, "queue pair in fatal error");
@@ -151,6 +217,13 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
     }
   }
 
+  /** The endpoint that uses the object of an event. */
+  private @Nullable VerbsEndpoint user(AsyncEvent event) {
+    return event.source() == null
+        ? null
+        : endpoints.stream().filter(e -> e.uses(event.source())).findFirst().orElse(null);
+  }
+
   private void failSource(AsyncEvent event, Kind kind, String what) {
     for (VerbsEndpoint endpoint : endpoints) {
       if (endpoint.uses(event.source())) {
@@ -165,6 +238,7 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
 
   @Override
   public void close() {
+    OPEN.remove(this);
     try (device) {
       domain.close();
     }

@@ -10,6 +10,7 @@ import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
+import io.rdma4j.status.EventSubject;
 import io.rdma4j.verbs.CmEvent;
 import io.rdma4j.verbs.CmId;
 import io.rdma4j.verbs.CompletionChannel;
@@ -152,6 +153,18 @@ final class VerbsEndpoint implements Endpoint {
       case DRAINING, ENDED -> new QueuePairStatus(queuePairNumber, "ERR");
       case CLOSED -> null;
     };
+  }
+
+  @Override
+  public EventSubject subject() {
+    return EventSubject.queuePair(context.name(), port, queuePair.number());
+  }
+
+  /** Returns in words what is with the device. */
+  String load() {
+    return "the completion queue has an entry for each request of the queue pair; %d sends and %d"
+            .formatted(sends.outstanding(), receives.withDevice())
+        + " receives are outstanding";
   }
 
   int port() {
@@ -516,6 +529,7 @@ final class VerbsEndpoint implements Endpoint {
 
   private int end(EndpointListener listener) {
     state = State.ENDED;
+    incident.tell(context.events().sink(), subject());
     EndpointFailure reported = trouble.get();
     EndpointFailure cause;
     if (reported != null && (reported.kind() == Kind.PEER_CLOSED || !incident.hasCause())) {
@@ -551,6 +565,7 @@ final class VerbsEndpoint implements Endpoint {
   }
 
   private void onConnectionEvent(CmEvent event) {
+    context.events().tell(event, subject());
     switch (event.type()) {
       case DISCONNECTED ->
           report(new EndpointFailure(Kind.PEER_LOST, "the peer's end was disconnected"));

@@ -209,27 +209,35 @@ final class NativeDevice extends NativeObject implements Device {
       if (errno != 0) {
         throw Errno.failure(ibverbs.getAsyncEvent.name(), errno, toString());
       }
-      int rawType = event.get(JAVA_INT, Layouts.ASYNC_EVENT_TYPE);
-      AsyncEvent.Type type = AsyncEvent.Type.of(rawType);
-      AutoCloseable source = null;
-      int port = 0;
-      switch (type) {
-        case PORT_ACTIVE,
-            PORT_ERR,
-            LID_CHANGE,
-            PKEY_CHANGE,
-            SM_CHANGE,
-            CLIENT_REREGISTER,
-            GID_CHANGE ->
-            port = event.get(JAVA_INT, Layouts.ASYNC_EVENT_ELEMENT);
-        case DEVICE_FATAL, UNKNOWN -> {
-          // Nothing more is known of these.
-        }
-        default -> source = elements.get(event.get(ADDRESS, Layouts.ASYNC_EVENT_ELEMENT).address());
+      // Until it is acknowledged its object can not be destroyed, and so keeps its address.
+      try {
+        return eventOf(event);
+      } finally {
+        ibverbs.ackAsyncEvent.run(frame, event);
       }
-      ibverbs.ackAsyncEvent.run(frame, event);
-      return new AsyncEvent(type, rawType, source, port);
     }
+  }
+
+  private AsyncEvent eventOf(MemorySegment event) {
+    int rawType = event.get(JAVA_INT, Layouts.ASYNC_EVENT_TYPE);
+    AsyncEvent.Type type = AsyncEvent.Type.of(rawType);
+    AutoCloseable source = null;
+    int port = 0;
+    switch (type) {
+      case PORT_ACTIVE,
+          PORT_ERR,
+          LID_CHANGE,
+          PKEY_CHANGE,
+          SM_CHANGE,
+          CLIENT_REREGISTER,
+          GID_CHANGE ->
+          port = event.get(JAVA_INT, Layouts.ASYNC_EVENT_ELEMENT);
+      case DEVICE_FATAL, UNKNOWN -> {
+        // Nothing more is known of these.
+      }
+      default -> source = elements.get(event.get(ADDRESS, Layouts.ASYNC_EVENT_ELEMENT).address());
+    }
+    return new AsyncEvent(type, rawType, source, port);
   }
 
   VerbsException creationFailure(NativeFunction call, int errno, String subject) {

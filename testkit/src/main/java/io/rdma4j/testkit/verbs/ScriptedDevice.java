@@ -125,6 +125,20 @@ public final class ScriptedDevice implements Device {
     }
   }
 
+  /** Raises an asynchronous event by its C number, one that this version may not know. */
+  public void raise(int rawType, @Nullable AutoCloseable source, int port) {
+    synchronized (wire) {
+      events.add(new AsyncEvent(AsyncEvent.Type.of(rawType), rawType, source, port));
+    }
+  }
+
+  /** Returns how many events were raised and not yet read, and so not acknowledged. */
+  public int unacknowledgedEvents() {
+    synchronized (wire) {
+      return events.size();
+    }
+  }
+
   DeviceInfo info() {
     return new DeviceInfo(name, name.hashCode(), transport, availability);
   }

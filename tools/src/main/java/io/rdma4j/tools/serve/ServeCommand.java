@@ -110,7 +110,7 @@ public final class ServeCommand implements Callable<Integer> {
     Thread hook = new Thread(() -> endAndWait(end), "rdma4j-serve-end");
     ServeHandler handler = new ServeHandler();
     try (Node node = Node.start(config(handler));
-        Monitor monitor = Monitor.start(monitoring, node.metrics())) {
+        Monitor monitor = Monitor.start(monitoring, node.metrics(), node.journal())) {
       out.println("node       " + text(listening(node)));
       out.println("dashboard  http://" + text(monitor.address()) + "/");
       serve(node, handler, end, hook, out);
