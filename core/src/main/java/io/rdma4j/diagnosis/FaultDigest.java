@@ -56,15 +56,20 @@ public final class FaultDigest {
           || !NAME.matcher(item.substring(0, equals)).matches()) {
         continue;
       }
-      try {
-        double value = Double.parseDouble(item.substring(equals + 1));
-        if (Double.isFinite(value)) {
-          facts.put(item.substring(0, equals), value);
-        }
-      } catch (NumberFormatException e) {
-        continue; // of a later version, or nonsense: either way no fact
+      double value = number(item.substring(equals + 1));
+      if (Double.isFinite(value)) {
+        facts.put(item.substring(0, equals), value);
       }
     }
     return facts;
+  }
+
+  /** NaN for what is none: of a later version, or nonsense. */
+  private static double number(String text) {
+    try {
+      return Double.parseDouble(text);
+    } catch (NumberFormatException e) {
+      return Double.NaN;
+    }
   }
 }

@@ -306,7 +306,7 @@ public final class Watch implements AutoCloseable {
     for (long[] pause : pauses) {
       longestMs = Math.max(longestMs, pause[1]);
     }
-    facts.set("app.pause_ms", longestMs);
+    facts.set("app.pause_ms", (double) longestMs);
     applicationFacts.accept(facts);
   }
 

@@ -12,6 +12,7 @@ import jdk.jfr.Name;
 @Label("Allocation Fallback")
 @Category("RDMA")
 @Description("An allocation found no free block, and memory was registered for it alone")
+@SuppressWarnings("UnusedVariable") // the flight recorder reads them
 public final class FallbackEvent extends Event {
   private static final FallbackEvent FLAG = new FallbackEvent();
 

@@ -13,6 +13,7 @@ import jdk.jfr.StackTrace;
 @Category("RDMA")
 @Description("Events that belong together, with the most probable cause so far")
 @StackTrace(false)
+@SuppressWarnings("UnusedVariable") // the flight recorder reads them
 public final class IncidentEvent extends Event {
   private static final IncidentEvent FLAG = new IncidentEvent();
 

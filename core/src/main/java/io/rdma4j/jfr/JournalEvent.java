@@ -13,6 +13,7 @@ import jdk.jfr.StackTrace;
 @Category("RDMA")
 @Description("An entry of the journal: connections that come and go, paths, peers, devices")
 @StackTrace(false)
+@SuppressWarnings("UnusedVariable") // the flight recorder reads them
 public final class JournalEvent extends Event {
   private static final JournalEvent FLAG = new JournalEvent();
 

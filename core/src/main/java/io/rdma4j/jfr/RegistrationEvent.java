@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 @Category("RDMA")
 @Description("A device registered memory, or refused to")
 @StackTrace(false)
+@SuppressWarnings("UnusedVariable") // the flight recorder reads them
 public final class RegistrationEvent extends Event {
   private static final RegistrationEvent FLAG = new RegistrationEvent();
 
