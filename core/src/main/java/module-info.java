@@ -7,7 +7,6 @@ module io.rdma4j.core {
   requires static org.jspecify;
 
   exports io.rdma4j;
-  exports io.rdma4j.diagnosis;
   exports io.rdma4j.host;
   exports io.rdma4j.verbs;
   exports io.rdma4j.pool;

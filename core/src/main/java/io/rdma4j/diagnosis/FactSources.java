@@ -3,7 +3,6 @@ package io.rdma4j.diagnosis;
 import io.rdma4j.host.CounterDelta;
 import io.rdma4j.host.CounterSignal;
 import io.rdma4j.status.Event;
-import io.rdma4j.status.EventKind;
 import java.util.Locale;
 
 /** Turns events and counters into facts. */
@@ -39,14 +38,20 @@ final class FactSources {
   /** Adds one event; of several completion errors the first one's vendor error counts. */
   static void add(Facts.Builder facts, Event event, boolean isFirstCompletionError) {
     facts.add("event." + lower(event.kind()), 1);
-    if (event.kind() == EventKind.REGISTRATION_FAILED) {
-      facts.set("config.refused_bytes", (double) event.value());
-    }
-    if (event.kind() == EventKind.COMPLETION_ERROR) {
-      facts.add("completion." + status(event.code()), 1);
-      if (isFirstCompletionError) {
-        facts.set("vendor", event.vendorError());
+    switch (event.kind()) {
+      case REGISTRATION_FAILED -> {
+        if (event.value() > 0) {
+          facts.set("config.refused_bytes", (double) event.value());
+        }
       }
+      case PEER_SILENT, PEER_HEARD -> facts.set("app.silence_ms", (double) event.value());
+      case COMPLETION_ERROR -> {
+        facts.add("completion." + status(event.code()), 1);
+        if (isFirstCompletionError) {
+          facts.set("vendor", event.vendorError());
+        }
+      }
+      default -> {}
     }
   }
 

@@ -67,6 +67,9 @@ public final class Facts {
   public static final class Builder {
     private final TreeMap<String, Double> values = new TreeMap<>();
 
+    /** Starts with nothing known. */
+    public Builder() {}
+
     /** Sets a fact. */
     public Builder set(String name, double value) {
       values.put(name, value);

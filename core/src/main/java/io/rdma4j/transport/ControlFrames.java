@@ -47,7 +47,9 @@ final class ControlFrames {
     }
     // What other kinds of frames a later version may send says nothing to this one.
     if (BootstrapChannel.isDigest(header.get(LENGTH_BYTES)) && !told) {
-      digest = payload == null ? new byte[0] : full.array();
+      byte[] facts = new byte[payload == null ? 0 : full.capacity()];
+      full.get(0, facts);
+      digest = facts;
       told = true;
     }
     payload = null;

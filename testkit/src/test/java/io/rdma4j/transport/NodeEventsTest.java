@@ -61,9 +61,11 @@ final class NodeEventsTest {
             .build());
   }
 
-  /** Quick to notice silence, slow to take it for the end. */
+  /**
+   * Slow to take silence for the end, and to notice it: longer than a loaded machine stands still.
+   */
   private static NodeConfig.Builder patient(NodeConfig.Builder config) {
-    return config.liveness(Duration.ofMillis(200), Duration.ofSeconds(100));
+    return config.liveness(Duration.ofSeconds(1), Duration.ofSeconds(100));
   }
 
   private static InetSocketAddress at(Node node) {
@@ -84,6 +86,13 @@ final class NodeEventsTest {
 
   private static Event event(Node node, Predicate<Event> which) {
     return node.journal().events().stream().filter(which).findFirst().orElseThrow();
+  }
+
+  /** Incidents, but for those of a loaded machine that did not run this process for a while. */
+  private static List<Incident> faults(Node node) {
+    return node.journal().incidents().stream()
+        .filter(incident -> incident.trigger().kind() != EventKind.SYMPTOM)
+        .toList();
   }
 
   private ScriptedQueuePair queuePairOf(Connection connection) {
@@ -153,8 +162,8 @@ final class NodeEventsTest {
                 db.journal().events().stream()
                     .anyMatch(e -> e.kind() == EventKind.CONNECTION_CLOSED));
         event(app, e -> e.kind() == EventKind.CONNECTION_CLOSED);
-        assertEquals(List.of(), app.journal().incidents(), path);
-        assertEquals(List.of(), db.journal().incidents(), path);
+        assertEquals(List.of(), faults(app), path);
+        assertEquals(List.of(), faults(db), path);
       }
     }
   }
