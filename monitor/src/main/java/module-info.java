@@ -1,8 +1,14 @@
 import org.jspecify.annotations.NullMarked;
 
-/** Shows what a node's status, events and incidents are to people and to their tools. */
+/** What operators see of a node: HTTP pages, metrics, a live dashboard. */
 @NullMarked
 module io.rdma4j.monitor {
-  requires io.rdma4j.core;
+  requires transitive io.rdma4j.core;
+  requires io.prometheus.metrics.config;
+  requires io.prometheus.metrics.model;
+  requires io.prometheus.writer.text;
+  requires jdk.httpserver;
   requires static org.jspecify;
+
+  exports io.rdma4j.monitor;
 }

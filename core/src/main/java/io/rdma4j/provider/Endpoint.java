@@ -24,6 +24,11 @@ public interface Endpoint {
   /** Returns the device used, empty when there is none. */
   String device();
 
+  /** Returns the queue pair, null where the path has none or it is gone. Any thread. */
+  default @Nullable QueuePairStatus queuePair() {
+    return null;
+  }
+
   /** Returns how events name this end: by device, port and queue pair where it has them. */
   default EventSubject subject() {
     return EventSubject.device(device(), 0);

@@ -5,6 +5,7 @@ import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
+import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
 import io.rdma4j.status.EventSubject;
 import io.rdma4j.transport.Bootstrap.Established;
@@ -35,6 +36,7 @@ public final class Connection implements AutoCloseable {
   private final Poller poller;
   private final long id;
   private final Endpoint endpoint;
+  private final long madeNs;
   private volatile ControlSocket control;
   private volatile PathChoice path;
   private volatile int pathChanges;
@@ -71,12 +73,13 @@ public final class Connection implements AutoCloseable {
     this.endpoint = endpoint;
     this.control = control;
     this.path = path;
+    madeNs = node.clockNs();
     this.firstPath = path.name();
     sender =
         new Sender(
             endpoint, control, poller, node.pool(), node.registrarIndex(endpoint.registrar()));
     receiver = new Receiver(this, handler);
-    requests = new RequestTable(node.config().requestWindow());
+    requests = new RequestTable(node.config().requestWindow(), node.requestTimes());
     room = new Room(node, poller, sender, requests);
     requester = new Requester(this, sender, room, requests);
     replyStreams = new ReplyStreams(node, sender, room);
@@ -467,7 +470,7 @@ public final class Connection implements AutoCloseable {
     if (moving != null) {
       moving.housekeep(nowNs);
     }
-    if (endpoint instanceof ResumableEndpoint resumable && resumable.isSuspended()) {
+    if (isSuspended()) {
       return;
     }
     if (isOpen() && control.heartbeatDue(nowNs) && !control.sendHeartbeat()) {
@@ -587,7 +590,7 @@ public final class Connection implements AutoCloseable {
             peerDelivered,
             () -> {
               control = socket;
-              path = choice;
+              node.traffic().leave(this, path.name(), false, () -> path = choice);
               int before = pathChanges;
               pathChanges = before + 1;
               sender.moved(node.registrarIndex(endpoint.registrar()), socket);
@@ -601,6 +604,20 @@ public final class Connection implements AutoCloseable {
 
   Node node() {
     return node;
+  }
+
+  /** Returns when this connection was made, on the node's clock. */
+  long madeNs() {
+    return madeNs;
+  }
+
+  /** Returns whether it has lost its path and waits for another. */
+  boolean isSuspended() {
+    return endpoint instanceof ResumableEndpoint resumable && resumable.isSuspended();
+  }
+
+  @Nullable QueuePairStatus queuePair() {
+    return endpoint.queuePair();
   }
 
   Poller poller() {

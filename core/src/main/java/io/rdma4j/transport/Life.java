@@ -162,7 +162,7 @@ final class Life {
     connection.requests().failAll(reason.message());
     connection.replyStreams().cancelAll();
     connection.room().wakeAll();
-    connection.node().forget(connection);
+    connection.node().forget(connection, reason.kind());
     try {
       connection.receiver().announceEnd(reason);
     } finally {

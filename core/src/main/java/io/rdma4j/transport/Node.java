@@ -76,6 +76,9 @@ public final class Node implements AutoCloseable {
   private final AtomicLong lateReplies = new AtomicLong();
   private final ExportTable exports;
   private final AtomicLong pathChanges = new AtomicLong();
+  private final EnumCounts<Kind> ended = new EnumCounts<>(Kind.class);
+  private final NodeTraffic traffic = new NodeTraffic();
+  private final RequestTimes requestTimes;
   private final StatusRegistry metrics = new StatusRegistry();
   private final List<StatusRegistry.Registration> metricSources = new ArrayList<>();
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -132,6 +135,7 @@ public final class Node implements AutoCloseable {
       throws IOException {
     this.config = config;
     this.clock = clock;
+    this.requestTimes = new RequestTimes(clock);
     this.events = events;
     this.number = number;
     Memory memory = makePool(config, providers);
@@ -150,6 +154,9 @@ public final class Node implements AutoCloseable {
     pollers = makePollers(number);
     metricSources.add(metrics.register("pool", pool.metrics()));
     metricSources.add(metrics.register("node", new NodeMetrics(this)));
+    metricSources.add(metrics.register(new ConnectionTable(this)));
+    metricSources.add(metrics.register(new PathTable(this)));
+    metricSources.add(metrics.register(pool.heatTable()));
     metricSources.add(metrics.register("events", events.journal()));
     warnOfUnusable();
   }
@@ -324,8 +331,9 @@ public final class Node implements AutoCloseable {
   }
 
   /**
-   * Returns the registry of this node's metrics: those of its pool, connections and handshakes.
-   * Others may be added. The node's own leave it when the node is closed.
+   * Returns the registry of this node's metrics: those of its pool, connections and handshakes; and
+   * of its tables {@code connections}, {@code paths} and {@code pool}. Others may be added. The
+   * node's own leave it when the node is closed.
    */
   public StatusRegistry metrics() {
     return metrics;
@@ -657,8 +665,9 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  void forget(Connection connection) {
-    connections.remove(connection);
+  void forget(Connection connection, Kind why) {
+    ended.increment(why);
+    traffic.leave(connection, connection.path().name(), true, () -> connections.remove(connection));
     Resumption resumption = connection.resumption();
     if (resumption != null) {
       sessions.remove(ByteBuffer.wrap(resumption.session()));
@@ -685,6 +694,26 @@ public final class Node implements AutoCloseable {
 
   int registrarIndex(@Nullable MemoryRegistrar registrar) {
     return registrar == null ? -1 : registrars.indexOf(registrar);
+  }
+
+  RequestTimes requestTimes() {
+    return requestTimes;
+  }
+
+  NodeTraffic traffic() {
+    return traffic;
+  }
+
+  long opened() {
+    return connectionIds.get();
+  }
+
+  long ended(Kind why) {
+    return ended.get(why);
+  }
+
+  List<Provider> providers() {
+    return providers;
   }
 
   void countPathChange() {

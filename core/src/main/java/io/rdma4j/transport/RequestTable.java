@@ -60,7 +60,14 @@ final class RequestTable {
   /** Tag in the upper half, top slot in the lower one. */
   private final AtomicLong freeHead = new AtomicLong();
 
-  RequestTable(int slots) {
+  /** When the request of a slot was opened, for those that are timed. */
+  private final long[] startsNs;
+
+  private final RequestTimes times;
+
+  RequestTable(int slots, RequestTimes times) {
+    this.times = times;
+    startsNs = new long[slots];
     states = new long[slots];
     uses = new long[slots];
     deadlines = new long[slots];
@@ -90,7 +97,11 @@ final class RequestTable {
     if (slot == NO_SLOT) {
       return SendResult.WINDOW_FULL;
     }
-    long id = ++uses[slot] << SLOT_BITS | slot;
+    long use = ++uses[slot];
+    long id = use << SLOT_BITS | slot;
+    if (RequestTimes.isTimed(use)) {
+      startsNs[slot] = times.startNs();
+    }
     deadlines[slot] = deadlineNs;
     contexts[slot] = context;
     handlers[slot] = handler;
@@ -146,6 +157,9 @@ final class RequestTable {
     int slot = claim(id, PENDING);
     if (slot == NO_SLOT) {
       return false;
+    }
+    if (RequestTimes.isTimed(id >>> SLOT_BITS)) {
+      times.replied(startsNs[slot]);
     }
     ReplyHandler handler = handler(slot);
     long context = contexts[slot];
@@ -271,6 +285,7 @@ final class RequestTable {
   }
 
   private void tell(int slot, Cause cause, String message) {
+    times.failed(cause);
     ReplyHandler handler = handler(slot);
     long context = contexts[slot];
     release(slot);

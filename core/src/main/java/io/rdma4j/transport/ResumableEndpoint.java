@@ -9,6 +9,7 @@ import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.OneSided;
+import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
 import io.rdma4j.status.EventSubject;
 import java.lang.foreign.MemorySegment;
@@ -532,6 +533,11 @@ final class ResumableEndpoint implements Endpoint {
   @Override
   public String device() {
     return path.device();
+  }
+
+  @Override
+  public @Nullable QueuePairStatus queuePair() {
+    return path.queuePair();
   }
 
   @Override

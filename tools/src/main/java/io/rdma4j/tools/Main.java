@@ -5,6 +5,9 @@ import io.rdma4j.tools.demo.DemoCommand;
 import io.rdma4j.tools.demo.DemoNodeCommand;
 import io.rdma4j.tools.doctor.DoctorCommand;
 import io.rdma4j.tools.journal.JournalCommand;
+import io.rdma4j.tools.serve.FaultCommand;
+import io.rdma4j.tools.serve.ServeCommand;
+import io.rdma4j.tools.serve.ServePeerCommand;
 import io.rdma4j.tools.top.TopCommand;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -36,7 +39,10 @@ import picocli.CommandLine.ScopeType;
       DemoCommand.class,
       DemoNodeCommand.class,
       DoctorCommand.class,
+      FaultCommand.class,
       JournalCommand.class,
+      ServeCommand.class,
+      ServePeerCommand.class,
       TopCommand.class
     })
 public final class Main {

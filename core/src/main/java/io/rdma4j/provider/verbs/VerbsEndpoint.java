@@ -9,6 +9,7 @@ import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.OneSided;
+import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
 import io.rdma4j.status.EventSubject;
 import io.rdma4j.verbs.CmEvent;
@@ -75,6 +76,7 @@ final class VerbsEndpoint implements Endpoint {
   private final Completions batch;
   private final Incident incident;
   private final int port;
+  private final int queuePairNumber;
   private final AtomicReference<@Nullable EndpointFailure> trouble = new AtomicReference<>();
   private final Object eventLock = new Object();
 
@@ -126,7 +128,8 @@ final class VerbsEndpoint implements Endpoint {
     batch = resources.own(new Completions(BATCH));
     port = id.devicePort();
     description = "verbs " + context.name() + " port " + port + " to " + peer;
-    incident = new Incident("queue pair " + queuePair.number() + ", " + description);
+    queuePairNumber = queuePair.number();
+    incident = new Incident("queue pair " + queuePairNumber + ", " + description);
   }
 
   @Override
@@ -147,6 +150,15 @@ final class VerbsEndpoint implements Endpoint {
   @Override
   public int maxMessageBytes() {
     return config.maxMessageBytes();
+  }
+
+  @Override
+  public @Nullable QueuePairStatus queuePair() {
+    return switch (state) {
+      case OPEN -> new QueuePairStatus(queuePairNumber, "RTS");
+      case DRAINING, ENDED -> new QueuePairStatus(queuePairNumber, "ERR");
+      case CLOSED -> null;
+    };
   }
 
   @Override
