@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Send results are those of {@link io.rdma4j.SendResult}. Sending and polling allocate nothing.
  */
 public interface Endpoint {
+  /** Stands for no token. */
+  long NO_TOKEN = -1;
+
   /** Returns the path in words, for example {@code verbs rxe0 port 1, RoCE}. */
   String description();
 
@@ -57,7 +60,7 @@ public interface Endpoint {
    *
    * @param source native memory whose address is registered under {@code lkey}
    * @param lkey key of {@link #registrar()}, ignored when that is null
-   * @param token not negative
+   * @param token anything but {@link #NO_TOKEN}; handles of the pool use the sign bit
    * @return {@link io.rdma4j.SendResult}
    */
   long sendRegistered(

@@ -546,6 +546,13 @@ public final class Connection implements AutoCloseable {
     node.events().part(this, control);
   }
 
+  /**
+   * The endpoint has sent by itself, with the senders' lock held, which a peer may sleep through.
+   */
+  void wakePeer() {
+    sender.ringIfPeerSleeps();
+  }
+
   /** Hands a new path to the poller; false when the connection does not wait for one any more. */
   boolean moveTo(Established established, PathChoice choice, long peerDelivered) {
     ControlSocket socket = node.controlOf(established, choice);

@@ -24,6 +24,7 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -268,6 +269,19 @@ public final class Node implements AutoCloseable {
     }
   }
 
+  /**
+   * Connects to a node that may not be there yet. Between attempts it waits for a random part of a
+   * bound that doubles from {@link NodeConfig#backoffBaseNs} to {@link NodeConfig#backoffCapNs}, so
+   * that many clients of a server that restarts do not come back in step.
+   *
+   * @param patience for waits between attempts; an attempt that has begun is not cut short
+   * @throws ConnectFailedException of the last attempt
+   * @throws io.rdma4j.Rdma4jException when interrupted between attempts
+   */
+  public Connection connect(InetSocketAddress peer, ConnectionHandler handler, Duration patience) {
+    return new PatientConnect(this, patience).connect(peer, handler);
+  }
+
   /** Returns the pool whose buffers connections of this node send without copying. */
   public RegisteredBufferPool pool() {
     return pool;
@@ -510,7 +524,8 @@ public final class Node implements AutoCloseable {
             first,
             established.sizes(),
             config.resumeTimeoutNs(),
-            cause -> Objects.requireNonNull(made.get()).pathEnded(cause));
+            cause -> Objects.requireNonNull(made.get()).pathEnded(cause),
+            () -> Objects.requireNonNull(made.get()).wakePeer());
     Connection connection = new Connection(this, poller, id, endpoint, control, path, handler);
     connection.resumeWith(
         new Resumption(this, connection, endpoint, session, established.peerNode(), peer));

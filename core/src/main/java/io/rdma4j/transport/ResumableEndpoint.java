@@ -59,6 +59,7 @@ final class ResumableEndpoint implements Endpoint {
   private final int acknowledgeEachMessages;
   private final int acknowledgeEachBytes;
   private final SuspensionListener onSuspended;
+  private final Runnable onSent;
 
   private volatile Endpoint path;
   private volatile State state = State.ACTIVE;
@@ -84,10 +85,17 @@ final class ResumableEndpoint implements Endpoint {
    * Starts over a first path.
    *
    * @param onSuspended told by the poller when a path has ended and was closed
+   * @param onSent run by the poller, senders kept out, when this endpoint has sent by itself, which
+   *     a sleeping peer has to be told
    */
   ResumableEndpoint(
-      Endpoint path, EndpointConfig config, long resumeTimeoutNs, SuspensionListener onSuspended) {
+      Endpoint path,
+      EndpointConfig config,
+      long resumeTimeoutNs,
+      SuspensionListener onSuspended,
+      Runnable onSent) {
     this.path = path;
+    this.onSent = onSent;
     this.maxMessageBytes = path.maxMessageBytes();
     this.resumeTimeoutNs = resumeTimeoutNs;
     this.onSuspended = onSuspended;
@@ -243,7 +251,7 @@ final class ResumableEndpoint implements Endpoint {
 
   @Override
   public boolean peerSleeps() {
-    return state == State.ACTIVE && path.peerSleeps();
+    return (state == State.ACTIVE || state == State.REPLAYING) && path.peerSleeps();
   }
 
   @Override
@@ -359,13 +367,16 @@ final class ResumableEndpoint implements Endpoint {
   private void replay() {
     lock.lock();
     try {
-      while (replayNumber < retained.sent()) {
-        if (retained.sendAgain(replayNumber, path) < 0) {
-          return;
-        }
+      long first = replayNumber;
+      while (replayNumber < retained.sent() && retained.sendAgain(replayNumber, path) >= 0) {
         replayNumber++;
       }
-      state = State.ACTIVE;
+      if (replayNumber == retained.sent()) {
+        state = State.ACTIVE;
+      }
+      if (replayNumber != first) {
+        onSent.run();
+      }
     } finally {
       lock.unlock();
     }
@@ -387,6 +398,7 @@ final class ResumableEndpoint implements Endpoint {
         acknowledged = count;
         bytesSinceAcknowledged = 0;
         acknowledgementDue = false;
+        onSent.run();
       }
     } finally {
       lock.unlock();

@@ -225,7 +225,8 @@ final class Sender {
     }
   }
 
-  private void ringIfPeerSleeps() {
+  /** With the lock held. */
+  void ringIfPeerSleeps() {
     if (endpoint.peerSleeps()) {
       control.ring();
     }

@@ -207,9 +207,9 @@ final class VerbsEndpoint implements Endpoint {
       int lkey,
       long token) {
     checkMessage(type, source, offset, lengthBytes);
-    if (token < 0 || !source.isNative()) {
+    if (token == NO_TOKEN || !source.isNative()) {
       throw new IllegalArgumentException(
-          "a registered send needs native memory and a token >= 0, not " + token);
+          "a registered send needs native memory and a token other than -1, not " + token);
     }
     State now = state;
     if (now != State.OPEN) {
