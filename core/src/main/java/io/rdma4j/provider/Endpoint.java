@@ -41,6 +41,14 @@ public interface Endpoint {
   int maxMessageBytes();
 
   /**
+   * Returns what the device can do on the peer's memory by itself, or null when there is no such
+   * device. Any thread; the answer holds until the path changes.
+   */
+  default @Nullable OneSided oneSided() {
+    return null;
+  }
+
+  /**
    * Sends a message by copy; the memory is free again on return.
    *
    * @param type 0 to 255, delivered with the message

@@ -53,8 +53,10 @@ public final class Connection implements AutoCloseable {
   private final Room room;
   private final Requester requester;
   private final ReplyStreams replyStreams;
+  private final RemoteKeys remoteKeys;
   private final RemoteRequests remoteRequests;
   private final RemoteExecutor remoteExecutor;
+  private final LargeTransfers large;
   private final Life life;
 
   Connection(
@@ -81,8 +83,10 @@ public final class Connection implements AutoCloseable {
     room = new Room(node, poller, sender, requests);
     requester = new Requester(this, sender, room, requests);
     replyStreams = new ReplyStreams(node, sender, room);
-    remoteRequests = new RemoteRequests(sender, requests);
+    remoteKeys = new RemoteKeys(this, endpoint, sender);
+    remoteRequests = new RemoteRequests(node, sender, requests, remoteKeys);
     remoteExecutor = new RemoteExecutor(sender, node.exports());
+    large = new LargeTransfers(this, endpoint, sender);
     life = new Life(this, endpoint, sender);
   }
 
@@ -148,6 +152,26 @@ public final class Connection implements AutoCloseable {
    */
   public boolean whenReady(Runnable callback) {
     return room.whenReady(callback);
+  }
+
+  /**
+   * Sends a message of up to {@link LargeTransfer#MAX_BYTES}, which the peer's {@link
+   * ConnectionHandler#onLarge} is asked to take first. On {@code verbs}, except iWARP, the
+   * receiver's device reads the source where it lies, into the target, without a copy; elsewhere
+   * each side copies once, into the path and out of it. Pieces of large messages take turns with
+   * each other, and leave room for others. There is no order between large and other messages.
+   *
+   * @param source native memory that polling threads can access; belongs to the transfer until its
+   *     end is told, and is not read after that
+   * @param tag for the receiver, to tell what it is
+   * @param timeoutNs for the whole, the receiver's decision included
+   * @param handler hears the end; null for a thread that waits instead
+   * @return never waits; the offer goes out when the path has room
+   * @throws LargeTransferException when the connection is closed, or sends too many already
+   */
+  public LargeSend sendLarge(
+      MemorySegment source, long tag, long timeoutNs, @Nullable LargeHandler handler) {
+    return large.sends().start(source, tag, requester.deadline(timeoutNs), handler);
   }
 
   /**
@@ -399,7 +423,9 @@ public final class Connection implements AutoCloseable {
     receiver.announce();
     EndpointFailure suspected = life.suspicion();
     int polled = endpoint.poll(receiver, MESSAGES_PER_POLL);
-    int resumed = sender.sendKept() + remoteExecutor.answerKept() + room.wake(polled);
+    int resumed = remoteRequests.device().settle(receiver) + large.doWork();
+    remoteKeys.tellLeft();
+    resumed += sender.sendKept() + remoteExecutor.answerKept() + room.wake(polled);
     // What this side does by itself is no sign of life of the peer.
     return resumed + life.step(before, suspected, polled);
   }
@@ -439,6 +465,7 @@ public final class Connection implements AutoCloseable {
     }
     endpoint.housekeep(nowNs);
     requester.expire(nowNs);
+    large.housekeep(nowNs);
     Resumption moving = resumption;
     if (moving != null) {
       moving.housekeep(nowNs);
@@ -541,6 +568,7 @@ public final class Connection implements AutoCloseable {
     if (moving != null) {
       moving.pathEnded(path.name(), cause);
     }
+    remoteKeys.pathEnded();
     noteEndOfSocket(cause);
     node.events().pathLost(this, cause);
     node.events().part(this, control);
@@ -616,6 +644,18 @@ public final class Connection implements AutoCloseable {
     return replyStreams;
   }
 
+  RemoteKeys remoteKeys() {
+    return remoteKeys;
+  }
+
+  RemoteRequests remoteRequests() {
+    return remoteRequests;
+  }
+
+  LargeTransfers large() {
+    return large;
+  }
+
   RemoteExecutor remoteExecutor() {
     return remoteExecutor;
   }
@@ -626,7 +666,11 @@ public final class Connection implements AutoCloseable {
 
   /** Returns true while somebody waits for room, which no event of the path may announce. */
   boolean isWaitedFor() {
-    return sender.keepsSome() || remoteExecutor.keepsSome() || room.isWaitedFor();
+    return sender.keepsSome()
+        || remoteExecutor.keepsSome()
+        || remoteRequests.device().keepsSome()
+        || large.keepsSome()
+        || room.isWaitedFor();
   }
 
   Life life() {

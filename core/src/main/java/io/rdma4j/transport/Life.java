@@ -150,6 +150,9 @@ final class Life {
     } catch (RuntimeException e) {
       LOG.log(Level.WARNING, connection + ": closing the path failed", e);
     }
+    connection.remoteRequests().device().end(connection.receiver());
+    connection.remoteKeys().end();
+    connection.large().end(reason.message());
     connection.node().events().ended(connection, reason);
     if (reason.kind() == Kind.PEER_CLOSED) {
       connection.control().close();

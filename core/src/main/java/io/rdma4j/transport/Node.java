@@ -74,7 +74,7 @@ public final class Node implements AutoCloseable {
   private final Set<SocketChannel> handshaking = ConcurrentHashMap.newKeySet();
   private final AtomicLong handshakesFailed = new AtomicLong();
   private final AtomicLong lateReplies = new AtomicLong();
-  private final ExportTable exports = new ExportTable();
+  private final ExportTable exports;
   private final AtomicLong pathChanges = new AtomicLong();
   private final EnumCounts<Kind> ended = new EnumCounts<>(Kind.class);
   private final NodeTraffic traffic = new NodeTraffic();
@@ -141,6 +141,7 @@ public final class Node implements AutoCloseable {
     Memory memory = makePool(config, providers);
     this.providers = memory.providers;
     this.registrars = Providers.registrars(memory.providers);
+    this.exports = new ExportTable(this, registrars);
     this.pool = memory.pool;
     try {
       bootstrap = new Bootstrap(memory.providers, config);
@@ -290,7 +291,9 @@ public final class Node implements AutoCloseable {
   /**
    * Lets peers reach memory by one-sided operations, until the region is closed. They get the
    * rights given here and no others, to this memory and no other; whoever has the region's {@link
-   * ExportedRegion#descriptor() descriptor} has them, over any connection of this node.
+   * ExportedRegion#descriptor() descriptor} has them, over any connection of this node. The memory
+   * is pinned for each device that can serve peers; where one refuses that, peers reach it by
+   * messages.
    *
    * @param memory native; must stay valid until the region is closed
    * @param access bits of {@link io.rdma4j.provider.MemoryAccess}, at least one for peers
@@ -411,6 +414,7 @@ public final class Node implements AutoCloseable {
       for (Connection connection : connections) {
         attempt(failure, () -> connection.abandon(reason));
       }
+      attempt(failure, exports::closeAll);
       metricSources.forEach(source -> attempt(failure, source::close));
       attempt(failure, pool::close);
       Providers.close(providers, failure);
@@ -748,6 +752,11 @@ public final class Node implements AutoCloseable {
       }
     }
     return false;
+  }
+
+  /** Returns whether this node has no threads that poll. */
+  boolean isPolledByCallers() {
+    return !pollers[0].hasThread();
   }
 
   private void requireOpen() {

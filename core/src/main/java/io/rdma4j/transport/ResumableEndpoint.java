@@ -8,6 +8,7 @@ import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.OneSided;
 import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
 import io.rdma4j.status.EventSubject;
@@ -463,6 +464,16 @@ final class ResumableEndpoint implements Endpoint {
     }
 
     @Override
+    public void onRemoteEnd(long token, int outcome) {
+      to().onRemoteEnd(token, outcome);
+    }
+
+    @Override
+    public void onImmediate(int immediate, int lengthBytes) {
+      to().onImmediate(immediate, lengthBytes);
+    }
+
+    @Override
     public void onFailure(EndpointFailure cause) {
       if (failure == null) {
         failure = cause;
@@ -537,6 +548,12 @@ final class ResumableEndpoint implements Endpoint {
   @Override
   public int maxMessageBytes() {
     return maxMessageBytes;
+  }
+
+  /** Returns that of the present path, while there is one. */
+  @Override
+  public @Nullable OneSided oneSided() {
+    return state == State.ACTIVE ? path.oneSided() : null;
   }
 
   /** Under the lock, as sends are. */

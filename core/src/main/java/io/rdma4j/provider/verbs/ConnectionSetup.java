@@ -12,8 +12,10 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
@@ -125,8 +127,10 @@ final class ConnectionSetup {
         StepMessage.send(handshake, StepMessage.READY, 0, config);
         readySent = true;
       }
-      id.connect(parameters(handshake.token()));
-      expect(id, CmEvent.Type.ESTABLISHED, "connecting to " + target);
+      int reads = endpoint.context().mostReadsStarted();
+      id.connect(parameters(handshake.token(), endpoint.context(), reads));
+      CmEvent answer = expect(id, CmEvent.Type.ESTABLISHED, "connecting to " + target);
+      endpoint.offerOneSided(Math.min(reads, answer.initiatorDepth()), pathId());
       return undo.keep(finish(endpoint));
     }
   }
@@ -142,10 +146,13 @@ final class ConnectionSetup {
 
   private VerbsEndpoint acceptFrom(CmId listener) throws IOException {
     try (var undo = new Undo()) {
-      CmId id = undo.stack.own(awaitRequest(listener));
+      CmEvent request = awaitRequest(listener);
+      CmId id = undo.stack.own(Objects.requireNonNull(request.newId()));
       VerbsEndpoint endpoint = open(id, undo.stack);
-      id.accept(parameters(NO_DATA));
+      int reads = Math.min(endpoint.context().mostReadsStarted(), request.initiatorDepth());
+      id.accept(parameters(NO_DATA, endpoint.context(), reads));
       expect(id, CmEvent.Type.ESTABLISHED, "accepting");
+      endpoint.offerOneSided(reads, pathId());
       return undo.keep(finish(endpoint));
     } catch (PostRefusedException e) {
       throw new IOException(e.getMessage(), e);
@@ -158,6 +165,11 @@ final class ConnectionSetup {
     return QueuePairSetup.open(context, id, config, peer, stack);
   }
 
+  /** The token is new for each attempt, and both ends have it. */
+  private long pathId() {
+    return ByteBuffer.wrap(handshake.token()).getLong();
+  }
+
   private VerbsEndpoint finish(VerbsEndpoint endpoint) throws IOException {
     StepMessage.send(handshake, StepMessage.DONE, 0, config);
     StepMessage.expect(handshake, StepMessage.DONE, config);
@@ -166,7 +178,7 @@ final class ConnectionSetup {
   }
 
   /** Waits for the request that carries our token; strangers are refused, and the wait goes on. */
-  private CmId awaitRequest(CmId listener) throws IOException {
+  private CmEvent awaitRequest(CmId listener) throws IOException {
     int strangers = 0;
     for (CmEvent event; (event = listener.awaitEvent(handshake.remainingNs())) != null; ) {
       CmId id = event.newId();
@@ -176,7 +188,7 @@ final class ConnectionSetup {
       }
       byte[] token = Arrays.copyOf(event.privateData(), TOKEN_BYTES);
       if (MessageDigest.isEqual(token, handshake.token())) {
-        return id;
+        return event;
       }
       strangers++;
       try (id) {
@@ -190,7 +202,7 @@ final class ConnectionSetup {
         "no connect request of the peer until the deadline, " + strangers + " of strangers");
   }
 
-  private void expect(CmId id, CmEvent.Type expected, String step) throws IOException {
+  private CmEvent expect(CmId id, CmEvent.Type expected, String step) throws IOException {
     CmEvent event = id.awaitEvent(handshake.remainingNs());
     if (event == null) {
       throw new IOException(step + ": no answer of rdma_cm until the deadline");
@@ -199,6 +211,7 @@ final class ConnectionSetup {
       throw new IOException(
           step + ": expected " + expected + ", got " + event.type() + ", status " + event.status());
     }
+    return event;
   }
 
   private int resolveTimeoutMs() {
@@ -206,8 +219,9 @@ final class ConnectionSetup {
     return Math.clamp(leftMs, 1, RESOLVE_TIMEOUT_MS);
   }
 
-  private static CmParameters parameters(byte[] privateData) {
-    return new CmParameters(privateData, 1, 1, RETRY_COUNT, RNR_RETRY_COUNT);
+  private static CmParameters parameters(byte[] privateData, DeviceContext context, int reads) {
+    return new CmParameters(
+        privateData, context.mostReadsServed(), reads, RETRY_COUNT, RNR_RETRY_COUNT);
   }
 
   /** Gives back what was made unless the set-up was completed. */

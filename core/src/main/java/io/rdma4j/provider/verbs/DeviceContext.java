@@ -29,6 +29,7 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
   private final Device device;
   private final VerbsSettings settings;
   private final NanoClock clock;
+  private final boolean servesPeers;
   private final DeviceEvents events;
   private final ProtectionDomain domain;
   private final Set<VerbsEndpoint> endpoints = ConcurrentHashMap.newKeySet();
@@ -37,12 +38,22 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
   /** Conductor only. */
   private boolean eventsUnreadable;
 
-  /** Takes ownership of the device, also when this fails. */
-  DeviceContext(Device device, VerbsSettings settings, NanoClock clock, EventSink sink) {
+  /**
+   * Takes ownership of the device, also when this fails.
+   *
+   * @param servesPeers whether it is of a kind that {@link VerbsOneSided} works with
+   */
+  DeviceContext(
+      Device device,
+      VerbsSettings settings,
+      NanoClock clock,
+      boolean servesPeers,
+      EventSink sink) {
     this.device = device;
     this.events = new DeviceEvents(device.name(), sink);
     this.settings = settings;
     this.clock = clock;
+    this.servesPeers = servesPeers;
     try {
       domain = device.allocateProtectionDomain();
     } catch (RuntimeException e) {
@@ -75,6 +86,30 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
   @Override
   public String name() {
     return device.name();
+  }
+
+  @Override
+  public boolean servesPeers() {
+    return servesPeers;
+  }
+
+  /** Returns how many reads and atomics a queue pair may have under way. */
+  int mostReadsStarted() {
+    return mostReads(device.attributes().maxReadAtomicAsInitiator());
+  }
+
+  /** Returns how many reads and atomics of a peer a queue pair serves at once. */
+  int mostReadsServed() {
+    return mostReads(device.attributes().maxReadAtomicAsTarget());
+  }
+
+  private int mostReads(int limit) {
+    return servesPeers ? Math.min(VerbsOneSided.MAX_READS, limit) : 1;
+  }
+
+  /** Returns the largest message of a port, which is the most that one operation moves. */
+  int maxTransferBytes(int port) {
+    return (int) Math.min(Integer.MAX_VALUE, device.port(port).maxMessageBytes());
   }
 
   @Override

@@ -8,6 +8,7 @@ import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.OneSided;
 import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
 import io.rdma4j.status.EventSubject;
@@ -74,13 +75,18 @@ final class VerbsEndpoint implements Endpoint {
   private final ResourceStack resources;
   private final Completions batch;
   private final Incident incident;
-  private final String description;
   private final int port;
   private final int queuePairNumber;
   private final AtomicReference<@Nullable EndpointFailure> trouble = new AtomicReference<>();
   private final Object eventLock = new Object();
 
   private volatile State state = State.OPEN;
+
+  /** Set before the endpoint is handed out. */
+  private @Nullable VerbsOneSided oneSided;
+
+  private String description;
+
   private boolean eventsClosed;
 
   /** The completion queue announces its next completion; the set-up has asked for that. */
@@ -171,6 +177,37 @@ final class VerbsEndpoint implements Endpoint {
     return port;
   }
 
+  @Override
+  public @Nullable OneSided oneSided() {
+    return oneSided;
+  }
+
+  DeviceContext context() {
+    return context;
+  }
+
+  /** Takes up operations on the peer's memory, once the two devices have agreed on their number. */
+  void offerOneSided(int maxReads, long pathId) {
+    int maxTransferBytes = context.maxTransferBytes(port);
+    if (context.servesPeers() && maxReads > 0) {
+      oneSided =
+          new VerbsOneSided(
+              this, sends, context.device().attributes(), maxTransferBytes, maxReads, pathId);
+      if (!oneSided.servesAtomics()) {
+        description += ", the peer's atomics by message: the device's are not atomic towards us";
+      }
+    }
+  }
+
+  boolean isOpen() {
+    return state == State.OPEN;
+  }
+
+  /** Returns why nothing more can be sent. */
+  long refusal() {
+    return refusal(state);
+  }
+
   /** Makes the events of the device reach this endpoint. */
   void startWatching() {
     context.add(this);
@@ -258,7 +295,7 @@ final class VerbsEndpoint implements Endpoint {
     return now == State.CLOSED ? SendResult.CLOSED : SendResult.NOT_CONNECTED;
   }
 
-  private long failSend(RuntimeException e) {
+  long failSend(RuntimeException e) {
     report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
     return SendResult.NOT_CONNECTED;
   }
@@ -292,7 +329,7 @@ final class VerbsEndpoint implements Endpoint {
           int i = batchCursor++;
           long wrId = batch.wrId(i);
           if (WorkRequestId.isReceive(wrId)) {
-            messages += onReceive(WorkRequestId.slot(wrId), batch.lengthBytes(i), listener);
+            messages += onReceive(i, listener);
           } else {
             tokens += sends.complete(WorkRequestId.sequence(wrId), listener);
           }
@@ -377,8 +414,13 @@ final class VerbsEndpoint implements Endpoint {
   }
 
   /** Returns the messages delivered: 1 or 0. */
-  private int onReceive(int slot, int receivedBytes, EndpointListener listener) {
+  private int onReceive(int i, EndpointListener listener) {
+    int slot = WorkRequestId.slot(batch.wrId(i));
+    int receivedBytes = batch.lengthBytes(i);
     receives.taken();
+    if (batch.opcode(i) == Completions.OPCODE_RECEIVE_WRITE_WITH_IMM) {
+      return onImmediate(slot, batch.immediate(i), receivedBytes, listener);
+    }
     MemorySegment memory = slots.memory();
     long at = slots.receiveOffset(slot);
     byte kind = MessageHeader.kind(memory, at);
@@ -395,6 +437,18 @@ final class VerbsEndpoint implements Endpoint {
       case MessageHeader.GOODBYE -> onGoodbye();
       default -> violation("unknown kind " + kind);
     };
+  }
+
+  /** The write used up a receive, of which it filled nothing. */
+  private int onImmediate(int slot, int immediate, int lengthBytes, EndpointListener listener) {
+    try {
+      listener.onImmediate(immediate, lengthBytes);
+    } finally {
+      if (state == State.OPEN) {
+        receives.recycleData(slot);
+      }
+    }
+    return 1;
   }
 
   private int onData(
@@ -453,7 +507,9 @@ final class VerbsEndpoint implements Endpoint {
     long wrId = batch.wrId(i);
     boolean receive = WorkRequestId.isReceive(wrId);
     incident.note(receive, batch.status(i), batch.vendorError(i));
-    return takeBack(wrId, listener);
+    return receive
+        ? takeBack(wrId, listener)
+        : sends.failed(WorkRequestId.sequence(wrId), batch.status(i), listener);
   }
 
   private int takeBack(long wrId, EndpointListener listener) {
@@ -515,7 +571,7 @@ final class VerbsEndpoint implements Endpoint {
         if (batch.status(i) != Completions.SUCCESS) {
           work += onError(i, listener);
         } else if (state == State.DRAINING && !peerDone && WorkRequestId.isReceive(wrId)) {
-          work += onReceive(WorkRequestId.slot(wrId), batch.lengthBytes(i), listener);
+          work += onReceive(i, listener);
         } else {
           work += takeBack(wrId, listener);
         }

@@ -91,7 +91,9 @@ public final class VerbsProvider implements Provider {
 
   /** Opens a device and returns its transports. */
   private int open(DeviceInfo info) {
-    DeviceContext context = new DeviceContext(verbs.open(info.name()), settings, clock, events);
+    boolean servesPeers = info.transport() != DeviceInfo.Transport.IWARP;
+    DeviceContext context =
+        new DeviceContext(verbs.open(info.name()), settings, clock, servesPeers, events);
     try {
       int found = transportsOf(info, context.device());
       contexts.put(info.name(), context);

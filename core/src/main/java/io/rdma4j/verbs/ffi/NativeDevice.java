@@ -12,6 +12,7 @@ import io.rdma4j.verbs.CompletionChannel;
 import io.rdma4j.verbs.CompletionQueue;
 import io.rdma4j.verbs.Device;
 import io.rdma4j.verbs.DeviceAttributes;
+import io.rdma4j.verbs.DeviceAttributes.Atomics;
 import io.rdma4j.verbs.PortAttributes;
 import io.rdma4j.verbs.ProtectionDomain;
 import java.lang.foreign.MemorySegment;
@@ -114,7 +115,8 @@ final class NativeDevice extends NativeObject implements Device {
         attr.get(JAVA_INT, Layouts.DEVICE_ATTR_MAX_QP_INIT_RD_ATOM),
         attr.get(JAVA_INT, Layouts.DEVICE_ATTR_MAX_SRQ),
         Byte.toUnsignedInt(attr.get(JAVA_BYTE, Layouts.DEVICE_ATTR_PHYS_PORT_CNT)),
-        completionVectors);
+        completionVectors,
+        Atomics.of(attr.get(JAVA_INT, Layouts.DEVICE_ATTR_ATOMIC_CAP)));
   }
 
   /** Returns an unsigned size, or the largest long when it is beyond (rxe has no limit). */

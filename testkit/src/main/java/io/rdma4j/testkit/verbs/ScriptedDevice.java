@@ -183,7 +183,8 @@ public final class ScriptedDevice implements Device {
   public PortAttributes port(int port) {
     synchronized (wire) {
       wire.faults.enter("ibv_query_port", this);
-      return new PortAttributes(portState, 4096, 1L << 30, 1, 0, PortAttributes.LinkLayer.ETHERNET);
+      return new PortAttributes(
+          portState, 4096, limits.maxMessageBytes, 1, 0, PortAttributes.LinkLayer.ETHERNET);
     }
   }
 
