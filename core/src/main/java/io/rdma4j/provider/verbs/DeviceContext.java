@@ -44,11 +44,7 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
    * @param servesPeers whether it is of a kind that {@link VerbsOneSided} works with
    */
   DeviceContext(
-      Device device,
-      VerbsSettings settings,
-      NanoClock clock,
-      boolean servesPeers,
-      EventSink sink) {
+      Device device, VerbsSettings settings, NanoClock clock, boolean servesPeers, EventSink sink) {
     this.device = device;
     this.events = new DeviceEvents(device.name(), sink);
     this.settings = settings;
