@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(240)
 final class PatientConnectTest {
   private static final int CLIENTS = 100;
-  private static final Duration PATIENCE = Duration.ofSeconds(120);
+  private static final Duration PATIENCE = Duration.ofMinutes(2);
 
   private final ScriptedVerbs verbs = new ScriptedVerbs();
 
