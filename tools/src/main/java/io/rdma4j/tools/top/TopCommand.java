@@ -23,12 +23,15 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Shows a node, or a pool of its own, live: on a terminal animated, elsewhere a line for each second. */
+/**
+ * Shows a node, or a pool of its own, live: on a terminal animated, elsewhere a line for each
+ * second.
+ */
 @Command(
     name = "top",
     description =
-        "Show a node live: connections, rates, latency, pool, incidents. Without a terminal, print a"
-            + " line for each second.",
+        "Show a node live: connections, rates, latency, pool, incidents. Without a terminal, print"
+            + " a line for each second.",
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
       "0:the time is over",
