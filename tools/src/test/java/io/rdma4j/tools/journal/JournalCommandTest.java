@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.jr.ob.JSON;
-import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.status.Cause;
 import io.rdma4j.status.CounterWindow;
 import io.rdma4j.status.EventJournal;
@@ -36,7 +35,7 @@ final class JournalCommandTest {
 
   @BeforeEach
   void writeJournal() throws IOException {
-    try (EventJournal journal = EventJournal.open(file(), 1 << 20, NanoClock.SYSTEM)) {
+    try (EventJournal journal = EventJournal.open(file(), 1 << 20)) {
       EventSubject subject = EventSubject.queuePair("mlx5_0", 1, 71).of(3, "192.0.2.7:7400");
       journal.emit(EventKind.CONNECTION_OPENED, subject, "verbs mlx5_0 port 1");
       journal.emit(EventKind.COMPLETION_ERROR, subject, 12, 129, 31, "retries \"exceeded\"");
