@@ -76,6 +76,7 @@ final class PatientConnectTest {
               return (from, message) -> {};
             };
         try (Node server = Node.start(config().listen(address, acceptor).build())) {
+          assertEquals(address, server.listenAddress());
           for (Future<Connection> connection : connecting) {
             assertTrue(connection.get(120, TimeUnit.SECONDS).isOpen());
           }
