@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -109,10 +110,12 @@ final class JournalCommandTest {
   void jsonSaysTheSame() throws IOException {
     assertEquals(1, run(file().toString(), "--json"));
     Map<String, Object> root = JSON.std.mapFrom(out.toString());
-    List<Map<String, Object>> events = (List<Map<String, Object>>) root.get("events");
+    List<Map<String, Object>> events =
+        (List<Map<String, Object>>) Objects.requireNonNull(root.get("events"));
     assertEquals(4, events.size());
     assertEquals("retries \"exceeded\"", events.get(2).get("text"));
-    List<Map<String, Object>> incidents = (List<Map<String, Object>>) root.get("incidents");
+    List<Map<String, Object>> incidents =
+        (List<Map<String, Object>>) Objects.requireNonNull(root.get("incidents"));
     assertEquals(31, incidents.getFirst().get("flushedRequests"));
     assertEquals(0, root.get("torn"));
   }
