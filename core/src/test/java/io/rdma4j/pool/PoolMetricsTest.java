@@ -323,16 +323,16 @@ class PoolMetricsTest {
           }
         });
     LargeStatistics now = pool.largeStatistics();
-    assertEquals(now.usedBytes(), value(PoolMetric.LARGE_BYTES, "used"));
-    assertEquals(now.registeredBytes(), total(PoolMetric.LARGE_BYTES));
+    assertEquals((double) now.usedBytes(), value(PoolMetric.LARGE_BYTES, "used"));
+    assertEquals((double) now.registeredBytes(), total(PoolMetric.LARGE_BYTES));
     assertEquals(large.size(), value(PoolMetric.LARGE_OBJECTS));
     assertEquals(large.size() + 1, total(PoolMetric.LARGE_REQUESTS));
     assertEquals(1, value(PoolMetric.LARGE_REQUESTS, "exhausted"));
-    assertEquals(now.expansions(), value(PoolMetric.LARGE_EXPANSIONS));
+    assertEquals((double) now.expansions(), value(PoolMetric.LARGE_EXPANSIONS));
     large.forEach(LargeBuffer::close);
     large.clear();
     assertEquals(0, value(PoolMetric.LARGE_BYTES, "used"));
-    assertEquals(now.registeredBytes(), value(PoolMetric.LARGE_BYTES, "idle"));
+    assertEquals((double) now.registeredBytes(), value(PoolMetric.LARGE_BYTES, "idle"));
   }
 
   @Test
