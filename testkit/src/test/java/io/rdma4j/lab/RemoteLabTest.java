@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * One-sided operations and large messages on the kernel's RDMA drivers of the lab's guest. They take
- * longer there than all else, so they are run by hand:
+ * One-sided operations and large messages on the kernel's RDMA drivers of the lab's guest. They
+ * take longer there than all else, so they are run by hand:
  *
  * <pre>
  *   lab/verbs-tests --select-class io.rdma4j.lab.RemoteLabTest
