@@ -121,6 +121,9 @@ public final class Node implements AutoCloseable {
     this.providers = memory.providers;
     this.registrars = Providers.registrars(memory.providers);
     this.pool = memory.pool;
+    for (Provider provider : memory.providers) {
+      provider.receiveInto(pool.receiveMemory(config.endpoint().maxMessageBytes()));
+    }
     try {
       bootstrap = new Bootstrap(memory.providers, config);
       conductor =

@@ -1,11 +1,13 @@
 package io.rdma4j.transport;
 
 import io.rdma4j.Rdma4jException;
+import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.Provider;
 import io.rdma4j.provider.shm.ShmProvider;
 import io.rdma4j.provider.tcp.TcpProvider;
 import io.rdma4j.provider.verbs.VerbsProvider;
+import io.rdma4j.provider.verbs.VerbsSettings;
 import io.rdma4j.verbs.Verbs;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,7 +36,11 @@ final class Providers {
           config.shmDirectory() == null
               ? new ShmProvider()
               : new ShmProvider(config.shmDirectory());
-      case "verbs" -> new VerbsProvider(config.verbs() == null ? Verbs.system() : config.verbs());
+      case "verbs" ->
+          new VerbsProvider(
+              config.verbs() == null ? Verbs.system() : config.verbs(),
+              VerbsSettings.fromProperties().withSharedReceives(config.sharedReceives()),
+              NanoClock.SYSTEM);
       case "tcp" -> new TcpProvider();
       default -> throw new IllegalArgumentException("unknown path " + name);
     };

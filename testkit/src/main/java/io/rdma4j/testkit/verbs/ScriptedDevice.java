@@ -13,16 +13,14 @@ import io.rdma4j.verbs.QueuePairConfig;
 import java.net.InetAddress;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A device without hardware. Opening it several times gives the same object, which is closed when
- * each opener has closed it.
- */
+/** A device without hardware. It is closed when each opener has closed it. */
 public final class ScriptedDevice implements Device {
   /** Event types in the order of their C numbers. */
   private static final List<AsyncEvent.Type> EVENT_TYPES = List.of(AsyncEvent.Type.values());
@@ -39,6 +37,7 @@ public final class ScriptedDevice implements Device {
   private DeviceInfo.Transport transport = DeviceInfo.Transport.INFINIBAND;
   private Availability availability;
   private PortAttributes.State portState = PortAttributes.State.ACTIVE;
+  private boolean keepsLastReceive;
   private int openers;
 
   ScriptedDevice(Wire wire, String name) {
@@ -111,6 +110,26 @@ public final class ScriptedDevice implements Device {
     }
   }
 
+  /** Makes queue pairs in error forget to say that they take no more shared receives. */
+  public void keepsLastReceive(boolean keeps) {
+    synchronized (wire) {
+      keepsLastReceive = keeps;
+    }
+  }
+
+  boolean keepsLastReceive() {
+    return keepsLastReceive;
+  }
+
+  /** Returns the live shared receive queues, oldest first. */
+  public List<ScriptedSharedReceiveQueue> sharedReceiveQueues() {
+    synchronized (wire) {
+      List<ScriptedSharedReceiveQueue> all = new ArrayList<>();
+      domains.forEach(domain -> all.addAll(domain.sharedReceiveQueues()));
+      return all;
+    }
+  }
+
   /** Returns the live completion queues, oldest first. */
   public List<ScriptedCompletionQueue> completionQueues() {
     synchronized (wire) {
@@ -133,7 +152,7 @@ public final class ScriptedDevice implements Device {
     return addresses.contains(address);
   }
 
-  ScriptedDevice open() {
+  Device open() {
     synchronized (wire) {
       wire.faults.enter("ibv_open_device", this);
       if (!availability.usable()) {
@@ -141,7 +160,7 @@ public final class ScriptedDevice implements Device {
       }
       openers++;
       wire.ledger.created(Ledger.Kind.DEVICE);
-      return this;
+      return new ScriptedContext(this);
     }
   }
 
@@ -182,9 +201,13 @@ public final class ScriptedDevice implements Device {
 
   @Override
   public ProtectionDomain allocateProtectionDomain() {
+    return allocateProtectionDomain(this);
+  }
+
+  ProtectionDomain allocateProtectionDomain(Device opener) {
     synchronized (wire) {
       wire.faults.enter("ibv_alloc_pd", this);
-      var domain = new ScriptedProtectionDomain(this);
+      var domain = new ScriptedProtectionDomain(this, opener);
       domains.add(domain);
       return domain;
     }
@@ -226,6 +249,29 @@ public final class ScriptedDevice implements Device {
     synchronized (wire) {
       return events.poll();
     }
+  }
+
+  /** Returns the oldest event that is this opener's, or nobody's in particular. */
+  @Nullable AsyncEvent pollAsyncEvent(Device opener) {
+    synchronized (wire) {
+      for (Iterator<AsyncEvent> all = events.iterator(); all.hasNext(); ) {
+        AsyncEvent event = all.next();
+        Device owner = ownerOf(event.source());
+        if (owner == null || owner == opener) {
+          all.remove();
+          return event;
+        }
+      }
+      return null;
+    }
+  }
+
+  private static @Nullable Device ownerOf(@Nullable AutoCloseable source) {
+    return switch (source) {
+      case ScriptedQueuePair queuePair when !queuePair.isClosed() -> queuePair.domain.opener;
+      case ScriptedSharedReceiveQueue queue -> queue.opener();
+      case null, default -> null;
+    };
   }
 
   void forget(ScriptedProtectionDomain domain) {
