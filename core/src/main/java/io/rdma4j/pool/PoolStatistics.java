@@ -27,10 +27,9 @@ import java.util.function.ToLongFunction;
  * @param refusedReleases double, stale and foreign releases, each of which also failed loudly
  * @param quarantinedBlocks blocks in use that nobody may touch, see {@link Quarantine}
  * @param threadCaches caches of live threads
- * @param allocationTimes how long allocations took. Those that a thread's cache serves to a lease
- *     are timed one in {@link PoolConfig#sampleEvery} and count as many times, those that a {@link
- *     PoolView} serves from the cache are not timed, all others are timed and count once. Reading
- *     the clock is part of it. Empty when {@code sampleEvery} is 0
+ * @param allocationTimes how long allocations took. Those that a thread's cache serves are timed
+ *     one in {@link PoolConfig#sampleEvery} and count as many times, all others are timed and count
+ *     once. Reading the clock is part of it. Empty when {@code sampleEvery} is 0
  * @param registrationTimes how long the registrations took that succeeded, one per slab and
  *     registrar
  * @param deregistrationTimes how long it took devices to forget, likewise

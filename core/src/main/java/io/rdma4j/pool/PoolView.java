@@ -38,7 +38,7 @@ public final class PoolView {
   /**
    * Lends a block.
    *
-   * @return its handle, positive
+   * @return its handle, never 0
    * @throws PoolExhaustedException and others as {@link RegisteredBufferPool#allocate(int)}
    */
   public long allocate() {
@@ -52,7 +52,7 @@ public final class PoolView {
   /**
    * Lends a block unless the pool is exhausted.
    *
-   * @return its handle, positive; 0 when the pool is exhausted
+   * @return its handle; 0 when the pool is exhausted
    */
   public long tryAllocate() {
     checkThread();

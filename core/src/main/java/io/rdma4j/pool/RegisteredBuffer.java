@@ -48,7 +48,7 @@ public final class RegisteredBuffer implements AutoCloseable {
 
   /** Returns the slab when the lease is in force. */
   private Slab live() {
-    // An empty lease's handle has an even generation, which is never on lease.
+    // An empty lease's handle names no block.
     if (!pool.isLeased(handle)) {
       throw notLive();
     }
@@ -168,7 +168,7 @@ public final class RegisteredBuffer implements AutoCloseable {
   /**
    * Moves ownership of the block into a handle, to be given back by {@link
    * RegisteredBufferPool#release(long)} or {@link RegisteredBufferPool#attach}; the lease is empty
-   * afterwards and the handle positive.
+   * afterwards and the handle not 0.
    *
    * @throws IllegalStateException when the lease is empty or stale
    */

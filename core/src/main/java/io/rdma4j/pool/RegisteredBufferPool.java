@@ -12,6 +12,7 @@ import io.rdma4j.pool.internal.Slab;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.ReceiveMemory;
 import io.rdma4j.status.MetricSource;
+import io.rdma4j.status.TableSource;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -452,6 +453,11 @@ public final class RegisteredBufferPool implements AutoCloseable {
    */
   public HeatTable heat() {
     return blocks.heat();
+  }
+
+  /** Returns the heat table as a table of a {@link io.rdma4j.status.StatusRegistry}. */
+  public TableSource heatTable() {
+    return new HeatTableSource(this);
   }
 
   /**

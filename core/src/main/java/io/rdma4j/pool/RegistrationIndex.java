@@ -26,11 +26,15 @@ import org.jspecify.annotations.Nullable;
 final class RegistrationIndex {
   private static final Lane[] NO_LANES = {};
 
-  /** Registrations with the same rights; {@code starts} repeats their starts for the search. */
-  private record Lane(int access, long[] starts, CachedRegistration[] registrations) {
+  /**
+   * Registrations with the same rights; {@code starts} and {@code ends} repeat their ranges, so
+   * that a search reads nothing else.
+   */
+  private record Lane(int access, long[] starts, long[] ends, CachedRegistration[] registrations) {
     static Lane of(int access, List<CachedRegistration> sorted) {
       long[] starts = sorted.stream().mapToLong(r -> r.range().start()).toArray();
-      return new Lane(access, starts, sorted.toArray(CachedRegistration[]::new));
+      long[] ends = sorted.stream().mapToLong(r -> r.range().end()).toArray();
+      return new Lane(access, starts, ends, sorted.toArray(CachedRegistration[]::new));
     }
 
     /** Returns the place of the last registration that starts at or before an address, or -1. */
@@ -72,11 +76,8 @@ final class RegistrationIndex {
     for (Lane lane : lanes) {
       if (MemoryAccess.includes(lane.access, access)) {
         int place = lane.floor(address);
-        if (place >= 0) {
-          CachedRegistration candidate = lane.registrations[place];
-          if (lengthBytes <= candidate.range().end() - address) {
-            return candidate;
-          }
+        if (place >= 0 && lengthBytes <= lane.ends[place] - address) {
+          return lane.registrations[place];
         }
       }
     }

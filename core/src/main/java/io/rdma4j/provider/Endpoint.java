@@ -1,5 +1,6 @@
 package io.rdma4j.provider;
 
+import io.rdma4j.status.EventSubject;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
@@ -14,17 +15,38 @@ import org.jspecify.annotations.Nullable;
  * <p>Send results are those of {@link io.rdma4j.SendResult}. Sending and polling allocate nothing.
  */
 public interface Endpoint {
+  /** Stands for no token. */
+  long NO_TOKEN = -1;
+
   /** Returns the path in words, for example {@code verbs rxe0 port 1, RoCE}. */
   String description();
 
   /** Returns the device used, empty when there is none. */
   String device();
 
+  /** Returns the queue pair, null where the path has none or it is gone. Any thread. */
+  default @Nullable QueuePairStatus queuePair() {
+    return null;
+  }
+
+  /** Returns how events name this end: by device, port and queue pair where it has them. */
+  default EventSubject subject() {
+    return EventSubject.device(device(), 0);
+  }
+
   /** Returns the registrar whose keys {@link #sendRegistered} wants, or null when it wants none. */
   @Nullable MemoryRegistrar registrar();
 
   /** Returns the largest payload of one message. */
   int maxMessageBytes();
+
+  /**
+   * Returns what the device can do on the peer's memory by itself, or null when there is no such
+   * device. Any thread; the answer holds until the path changes.
+   */
+  default @Nullable OneSided oneSided() {
+    return null;
+  }
 
   /**
    * Sends a message by copy; the memory is free again on return.
@@ -46,7 +68,7 @@ public interface Endpoint {
    *
    * @param source native memory whose address is registered under {@code lkey}
    * @param lkey key of {@link #registrar()}, ignored when that is null
-   * @param token not negative
+   * @param token anything but {@link #NO_TOKEN}; handles of the pool use the sign bit
    * @return {@link io.rdma4j.SendResult}
    */
   long sendRegistered(

@@ -24,6 +24,22 @@ public interface EndpointListener {
   void onSent(long token);
 
   /**
+   * An operation of {@link OneSided} has ended, and its local memory is free again. Called once for
+   * each that was started, in the order in which they were started.
+   *
+   * @param outcome {@link OneSided#DONE}, {@link OneSided#REFUSED} or {@link OneSided#UNKNOWN}
+   */
+  default void onRemoteEnd(long token, int outcome) {}
+
+  /**
+   * The peer's device has written into memory of this side and sent 32 bits with it; in order with
+   * messages.
+   *
+   * @param lengthBytes bytes written
+   */
+  default void onImmediate(int immediate, int lengthBytes) {}
+
+  /**
    * The path has failed or the peer has gone; nothing more will be delivered. Called once. The
    * cause names the first real error, not those that followed from it.
    */

@@ -10,6 +10,14 @@ public interface MemoryRegistrar {
   String name();
 
   /**
+   * Returns whether the device serves {@link OneSided} operations of peers, so that registering
+   * memory for them has a use.
+   */
+  default boolean servesPeers() {
+    return false;
+  }
+
+  /**
    * Registers memory for local use: sends from it and receives into it. Peers get no rights.
    *
    * @param address start

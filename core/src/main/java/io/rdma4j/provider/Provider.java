@@ -60,6 +60,12 @@ public interface Provider extends AutoCloseable {
    */
   Endpoint accept(Handshake handshake, EndpointConfig config) throws IOException;
 
+  /**
+   * Looks for trouble of devices, whether endpoints use them or not. Called by a background thread
+   * some fifty times a second.
+   */
+  default void housekeep(long nowNs) {}
+
   @Override
   void close();
 }

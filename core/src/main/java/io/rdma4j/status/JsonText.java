@@ -87,10 +87,11 @@ public final class JsonText {
   }
 
   /**
-   * A JSON string on one line. Escaped, beyond what JSON asks: all control characters, line and
-   * paragraph separators, and surrogates without their half, which UTF-8 can not carry.
+   * Returns a text as a JSON string on one line. Escaped, beyond what JSON asks: all control
+   * characters, line and paragraph separators, and surrogates without their half, which UTF-8 can
+   * not carry.
    */
-  static String quote(String text) {
+  public static String quote(String text) {
     StringBuilder quoted = new StringBuilder(text.length() + 2).append('"');
     text.codePoints()
         .forEach(

@@ -3,17 +3,22 @@ package io.rdma4j.status;
 import static io.rdma4j.status.MetricDescriptor.counter;
 import static io.rdma4j.status.MetricDescriptor.gauge;
 
+import io.rdma4j.Rdma4jException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where sources of metrics register, and where a reader gets all of them.
+ * Where sources of metrics and of tables register, and where a reader gets all of them.
  *
  * <p>Thread-safe. Snapshots may run at the same time, and while sources come and go. The registry
  * holds its sources strongly until their registrations are closed.
@@ -48,6 +53,8 @@ public final class StatusRegistry {
 
   /** Copied on each change, so that a snapshot needs no lock that a source could wait for. */
   private volatile List<Member> members = List.of();
+
+  private final Map<String, TableMember> tables = new ConcurrentSkipListMap<>();
 
   private volatile @Nullable String lastFailure;
 
@@ -85,6 +92,59 @@ public final class StatusRegistry {
       members = List.copyOf(more);
     }
     return member;
+  }
+
+  /**
+   * Registers the source of a table.
+   *
+   * @throws IllegalStateException when there is a table of that name
+   */
+  public Registration register(TableSource source) {
+    TableMember member = new TableMember(source);
+    TableMember other = tables.putIfAbsent(member.descriptor.name(), member);
+    if (other != null) {
+      throw new IllegalStateException(
+          "table '%s' is registered, by %s; close that first, or choose another name"
+              .formatted(member.descriptor.name(), other.source));
+    }
+    return member;
+  }
+
+  /** Returns what the tables show that there are now, by name. */
+  public List<TableDescriptor> tables() {
+    return tables.values().stream().map(member -> member.descriptor).toList();
+  }
+
+  /**
+   * Reads a table.
+   *
+   * @param maxRows rows to return at most; the others are counted
+   * @return empty when there is no table of that name
+   * @throws Rdma4jException when its source fails, which is counted as failures of sources are
+   */
+  public Optional<StatusTable> table(String name, int maxRows) {
+    TableMember member = tables.get(name);
+    if (member == null) {
+      return Optional.empty();
+    }
+    try {
+      return member.collect(maxRows);
+    } catch (RuntimeException | Error e) {
+      lastFailure = "table '" + name + "': " + e;
+      failures.incrementAndGet();
+      throw new Rdma4jException("table '" + name + "' could not be read: " + e, e);
+    }
+  }
+
+  /**
+   * Returns what the metrics mean that sources have stated, the registry's own included, by name.
+   */
+  public List<MetricDescriptor> descriptors() {
+    return Stream.concat(members.stream(), Stream.of(own))
+        .flatMap(member -> member.descriptors.stream())
+        .distinct()
+        .sorted(Comparator.comparing(MetricDescriptor::name))
+        .toList();
   }
 
   /** Collects every source. The registry's own metrics come last, so they tell of this snapshot. */
@@ -177,6 +237,35 @@ public final class StatusRegistry {
     @Override
     public void close() {
       remove(this);
+      synchronized (this) {
+        closed = true;
+      }
+    }
+  }
+
+  /** The source of a table in the registry. Its lock is held while it is collected. */
+  private final class TableMember implements Registration {
+    private final TableSource source;
+    private final TableDescriptor descriptor;
+    private boolean closed;
+
+    TableMember(TableSource source) {
+      this.source = source;
+      this.descriptor = source.table();
+    }
+
+    synchronized Optional<StatusTable> collect(int maxRows) {
+      if (closed) {
+        return Optional.empty();
+      }
+      StatusTable.Builder rows = new StatusTable.Builder(descriptor, maxRows);
+      source.collect(rows);
+      return Optional.of(rows.build());
+    }
+
+    @Override
+    public void close() {
+      tables.remove(descriptor.name(), this);
       synchronized (this) {
         closed = true;
       }

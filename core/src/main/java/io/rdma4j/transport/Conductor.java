@@ -2,8 +2,6 @@ package io.rdma4j.transport;
 
 import io.rdma4j.Rdma4jException;
 import io.rdma4j.concurrent.Threads;
-import io.rdma4j.provider.EndpointFailure;
-import io.rdma4j.provider.EndpointFailure.Kind;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -14,6 +12,8 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
@@ -31,12 +31,20 @@ final class Conductor {
 
   private static final long CLOSE_TIMEOUT_NS = 1_000_000_000L;
 
+  /** How long the peer of a connection that has failed may take to tell what it saw. */
+  private static final long PARTING_NS = 1_000_000_000L;
+
+  /** A control socket that outlives its connection for a moment. */
+  private record Parting(Connection connection, ControlSocket control, long untilNs) {}
+
   private final Node node;
   private final Selector selector;
   private final @Nullable ServerSocketChannel listener;
   private final Consumer<SocketChannel> onAccept;
   private final Queue<Connection> toWatch = new ConcurrentLinkedQueue<>();
   private final Queue<Connection> toWatchOnce = new ConcurrentLinkedQueue<>();
+  private final Queue<Parting> toPart = new ConcurrentLinkedQueue<>();
+  private final List<Parting> parting = new ArrayList<>();
   private final Thread thread;
   private volatile boolean running = true;
 
@@ -101,6 +109,8 @@ final class Conductor {
         registerNew();
         selector.select(this::handle, TICK_MS);
         long nowNs = node.clockNs();
+        node.housekeepProviders(nowNs);
+        endParted(nowNs);
         for (Connection connection : node.connectionsNow()) {
           connection.housekeep(nowNs);
         }
@@ -110,7 +120,56 @@ final class Conductor {
     }
   }
 
+  /**
+   * Takes over the control socket of a connection that has ended, until the peer has told what it
+   * saw and closed its end, or too much time has passed.
+   */
+  void linger(Connection connection, ControlSocket control) {
+    toPart.add(new Parting(connection, control, node.clockNs() + PARTING_NS));
+    if (running) {
+      selector.wakeup();
+    } else {
+      endAllParted(); // nobody reads what the peer has to tell
+    }
+  }
+
+  private void endParted(long nowNs) {
+    for (Parting parted : List.copyOf(parting)) {
+      if (parted.control.isClosed() || nowNs - parted.untilNs >= 0) {
+        parted.control.close();
+        parting.remove(parted);
+      }
+    }
+  }
+
+  /** Closes what lingers, also when it was left after the conductor had ended. */
+  private void endAllParted() {
+    for (Parting next; (next = toPart.poll()) != null; ) {
+      next.control.close();
+    }
+  }
+
+  private void registerParting() throws IOException {
+    for (Parting next; (next = toPart.poll()) != null; ) {
+      parting.add(next);
+      SocketChannel socket = next.control.socket();
+      try {
+        socket.configureBlocking(false);
+        SelectionKey key = socket.keyFor(selector);
+        if (key == null) {
+          socket.register(selector, SelectionKey.OP_READ, next);
+        } else {
+          key.attach(next);
+        }
+      } catch (ClosedChannelException | CancelledKeyException e) {
+        LOG.log(Level.TRACE, "a control socket had ended before it was left", e);
+        next.control.close();
+      }
+    }
+  }
+
   private void registerNew() throws IOException {
+    registerParting();
     register(toWatch);
     register(toWatchOnce);
   }
@@ -133,7 +192,9 @@ final class Conductor {
     if (!key.isValid()) {
       return;
     }
-    if (key.attachment() instanceof Connection connection) {
+    if (key.attachment() instanceof Parting parted) {
+      readParting(key, parted);
+    } else if (key.attachment() instanceof Connection connection) {
       ControlSocket control = connection.control();
       if (!key.channel().equals(control.socket())) {
         // The connection has moved on, and the end of a socket that it has left means nothing.
@@ -147,6 +208,28 @@ final class Conductor {
       connection.poller().wakeUp();
     } else {
       accept();
+    }
+  }
+
+  private static void readParting(SelectionKey key, Parting parted) {
+    boolean open;
+    try {
+      open = parted.control.readFrames();
+      takeDigest(parted.connection, parted.control);
+    } catch (IOException e) {
+      LOG.log(Level.DEBUG, "the peer of " + parted.connection + " tells nothing more", e);
+      open = false;
+    }
+    if (!open) {
+      key.cancel();
+      parted.control.close();
+    }
+  }
+
+  private static void takeDigest(Connection connection, ControlSocket control) {
+    byte[] told = control.takeDigest();
+    if (told != null) {
+      connection.node().events().digest(connection, told);
     }
   }
 
@@ -166,18 +249,19 @@ final class Conductor {
 
   /** Reads what has come on a control socket; false when nothing will come any more. */
   static boolean readSocket(Connection connection) {
+    ControlSocket control = connection.control();
+    String how;
     try {
-      if (connection.control().readHeartbeats()) {
+      boolean open = control.readFrames();
+      takeDigest(connection, control);
+      if (open) {
         return true;
       }
-      connection.suspect(
-          new EndpointFailure(
-              Kind.PEER_LOST, connection.peerAddress() + " closed the bootstrap connection"));
+      how = connection.peerAddress() + " closed the bootstrap connection";
     } catch (IOException e) {
-      connection.suspect(
-          new EndpointFailure(
-              Kind.PEER_LOST, "bootstrap connection to " + connection.peerAddress() + ": " + e));
+      how = "bootstrap connection to " + connection.peerAddress() + ": " + e;
     }
+    connection.socketEnded(control, how);
     return false;
   }
 
@@ -208,6 +292,8 @@ final class Conductor {
     running = false;
     selector.wakeup();
     boolean ended = Threads.join(thread, CLOSE_TIMEOUT_NS);
+    endAllParted();
+    List.copyOf(parting).forEach(parted -> parted.control.close());
     close(listener);
     close(selector);
     if (!ended) {

@@ -5,11 +5,14 @@ import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
+import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
+import io.rdma4j.status.EventSubject;
 import io.rdma4j.transport.Bootstrap.Established;
 import io.rdma4j.transport.internal.PathNegotiation;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -26,13 +29,23 @@ import org.jspecify.annotations.Nullable;
 public final class Connection implements AutoCloseable {
   private static final int MESSAGES_PER_POLL = 64;
 
+  /** A peer sends one each heartbeat interval; so many without one are no delay of the network. */
+  private static final int SILENT_HEARTBEATS = 3;
+
   private final Node node;
   private final Poller poller;
   private final long id;
   private final Endpoint endpoint;
+  private final long madeNs;
   private volatile ControlSocket control;
   private volatile PathChoice path;
   private volatile int pathChanges;
+  private volatile long movedNs;
+  private final String firstPath;
+
+  /** Written by the conductor; 0 while the peer is heard. */
+  private volatile long longestSilenceMs;
+
   private volatile @Nullable Resumption resumption;
   private final Sender sender;
   private final Receiver receiver;
@@ -40,8 +53,10 @@ public final class Connection implements AutoCloseable {
   private final Room room;
   private final Requester requester;
   private final ReplyStreams replyStreams;
+  private final RemoteKeys remoteKeys;
   private final RemoteRequests remoteRequests;
   private final RemoteExecutor remoteExecutor;
+  private final LargeTransfers large;
   private final Life life;
 
   Connection(
@@ -58,16 +73,20 @@ public final class Connection implements AutoCloseable {
     this.endpoint = endpoint;
     this.control = control;
     this.path = path;
+    madeNs = node.clockNs();
+    this.firstPath = path.name();
     sender =
         new Sender(
             endpoint, control, poller, node.pool(), node.registrarIndex(endpoint.registrar()));
     receiver = new Receiver(this, endpoint, node.pool(), handler, node.config().copyBreakBytes());
-    requests = new RequestTable(node.config().requestWindow());
+    requests = new RequestTable(node.config().requestWindow(), node.requestTimes());
     room = new Room(node, poller, sender, requests);
     requester = new Requester(this, sender, room, requests);
     replyStreams = new ReplyStreams(node, sender, room);
-    remoteRequests = new RemoteRequests(sender, requests);
+    remoteKeys = new RemoteKeys(this, endpoint, sender);
+    remoteRequests = new RemoteRequests(node, sender, requests, remoteKeys);
     remoteExecutor = new RemoteExecutor(sender, node.exports());
+    large = new LargeTransfers(this, endpoint, sender);
     life = new Life(this, endpoint, sender);
   }
 
@@ -133,6 +152,26 @@ public final class Connection implements AutoCloseable {
    */
   public boolean whenReady(Runnable callback) {
     return room.whenReady(callback);
+  }
+
+  /**
+   * Sends a message of up to {@link LargeTransfer#MAX_BYTES}, which the peer's {@link
+   * ConnectionHandler#onLarge} is asked to take first. On {@code verbs}, except iWARP, the
+   * receiver's device reads the source where it lies, into the target, without a copy; elsewhere
+   * each side copies once, into the path and out of it. Pieces of large messages take turns with
+   * each other, and leave room for others. There is no order between large and other messages.
+   *
+   * @param source native memory that polling threads can access; belongs to the transfer until its
+   *     end is told, and is not read after that
+   * @param tag for the receiver, to tell what it is
+   * @param timeoutNs for the whole, the receiver's decision included
+   * @param handler hears the end; null for a thread that waits instead
+   * @return never waits; the offer goes out when the path has room
+   * @throws LargeTransferException when the connection is closed, or sends too many already
+   */
+  public LargeSend sendLarge(
+      MemorySegment source, long tag, long timeoutNs, @Nullable LargeHandler handler) {
+    return large.sends().start(source, tag, requester.deadline(timeoutNs), handler);
   }
 
   /**
@@ -387,7 +426,9 @@ public final class Connection implements AutoCloseable {
     receiver.announce();
     EndpointFailure suspected = life.suspicion();
     int polled = endpoint.poll(receiver, MESSAGES_PER_POLL);
-    int resumed = sender.sendKept() + remoteExecutor.answerKept() + room.wake(polled);
+    int resumed = remoteRequests.device().settle(receiver) + large.doWork();
+    remoteKeys.tellLeft();
+    resumed += sender.sendKept() + remoteExecutor.answerKept() + room.wake(polled);
     // What this side does by itself is no sign of life of the peer.
     return resumed + life.step(before, suspected, polled);
   }
@@ -427,23 +468,62 @@ public final class Connection implements AutoCloseable {
     }
     endpoint.housekeep(nowNs);
     requester.expire(nowNs);
+    large.housekeep(nowNs);
     Resumption moving = resumption;
     if (moving != null) {
       moving.housekeep(nowNs);
     }
-    if (endpoint instanceof ResumableEndpoint resumable && resumable.isSuspended()) {
+    if (isSuspended()) {
       return;
     }
     if (isOpen() && control.heartbeatDue(nowNs) && !control.sendHeartbeat()) {
       sender.sendControl(MessageType.HEARTBEAT, 0);
     }
     long silentNs = control.silentNs(nowNs);
+    noteSilence(silentNs);
     if (silentNs > node.config().livenessTimeoutNs()) {
       suspect(
           new EndpointFailure(
               Kind.PEER_LOST,
               "nothing heard from " + peerAddress() + " for " + silentNs / 1_000_000 + " ms"));
     }
+  }
+
+  /** Conductor only. A peer that is not heard for some heartbeats, and when it is heard again. */
+  private void noteSilence(long silentNs) {
+    boolean silent = silentNs > SILENT_HEARTBEATS * node.config().heartbeatIntervalNs();
+    if (silent && longestSilenceMs == 0) {
+      node.events().silent(this, silentNs / 1_000_000);
+    } else if (!silent && longestSilenceMs > 0) {
+      node.events().heardAgain(this, longestSilenceMs);
+    }
+    longestSilenceMs = silent ? silentNs / 1_000_000 : 0;
+  }
+
+  /** The control socket has ended. Conductor. */
+  void socketEnded(ControlSocket ended, String how) {
+    if (isOpen() && !ended.hasTold()) {
+      node.events().socketClosed(this, how);
+    }
+    suspect(new EndpointFailure(Kind.PEER_LOST, how));
+  }
+
+  /** Where the bootstrap socket carries the messages, its end shows as that of the path. Poller. */
+  void noteEndOfSocket(EndpointFailure cause) {
+    if (control.carriesMessages() && cause.kind() == Kind.PEER_LOST && longestSilenceMs == 0) {
+      node.events().socketClosed(this, cause.message());
+    }
+  }
+
+  /** Returns how events name this connection and the path it has now. */
+  EventSubject subject() {
+    return NodeEvents.subject(endpoint.subject(), id, peerAddress());
+  }
+
+  /** Returns whether it has been on a path behind its first one since before {@code sinceNs}. */
+  boolean isDegraded(long sinceNs) {
+    List<String> order = node.config().paths();
+    return order.indexOf(path.name()) > order.indexOf(firstPath) && movedNs - sinceNs < 0;
   }
 
   void startClosing() {
@@ -491,7 +571,17 @@ public final class Connection implements AutoCloseable {
     if (moving != null) {
       moving.pathEnded(path.name(), cause);
     }
-    control.close();
+    remoteKeys.pathEnded();
+    noteEndOfSocket(cause);
+    node.events().pathLost(this, cause);
+    node.events().part(this, control);
+  }
+
+  /**
+   * The endpoint has sent by itself, with the senders' lock held, which a peer may sleep through.
+   */
+  void wakePeer() {
+    sender.ringIfPeerSleeps();
   }
 
   /** Hands a new path to the poller; false when the connection does not wait for one any more. */
@@ -503,18 +593,34 @@ public final class Connection implements AutoCloseable {
             peerDelivered,
             () -> {
               control = socket;
-              path = choice;
+              node.traffic().leave(this, path.name(), false, () -> path = choice);
               int before = pathChanges;
               pathChanges = before + 1;
               sender.moved(node.registrarIndex(endpoint.registrar()), socket);
               poller.watch(this);
               node.countPathChange();
+              movedNs = node.clockNs();
+              node.events().moved(this, before + 1);
               node.watch(this);
             });
   }
 
   Node node() {
     return node;
+  }
+
+  /** Returns when this connection was made, on the node's clock. */
+  long madeNs() {
+    return madeNs;
+  }
+
+  /** Returns whether it has lost its path and waits for another. */
+  boolean isSuspended() {
+    return endpoint instanceof ResumableEndpoint resumable && resumable.isSuspended();
+  }
+
+  @Nullable QueuePairStatus queuePair() {
+    return endpoint.queuePair();
   }
 
   Poller poller() {
@@ -541,6 +647,18 @@ public final class Connection implements AutoCloseable {
     return replyStreams;
   }
 
+  RemoteKeys remoteKeys() {
+    return remoteKeys;
+  }
+
+  RemoteRequests remoteRequests() {
+    return remoteRequests;
+  }
+
+  LargeTransfers large() {
+    return large;
+  }
+
   RemoteExecutor remoteExecutor() {
     return remoteExecutor;
   }
@@ -551,7 +669,11 @@ public final class Connection implements AutoCloseable {
 
   /** Returns true while somebody waits for room, which no event of the path may announce. */
   boolean isWaitedFor() {
-    return sender.keepsSome() || remoteExecutor.keepsSome() || room.isWaitedFor();
+    return sender.keepsSome()
+        || remoteExecutor.keepsSome()
+        || remoteRequests.device().keepsSome()
+        || large.keepsSome()
+        || room.isWaitedFor();
   }
 
   Life life() {

@@ -42,6 +42,14 @@ public interface ConnectionHandler {
    */
   default void onImmediate(Connection connection, int immediate, int lengthBytes) {}
 
+  /**
+   * The peer wants to send a large message: {@link LargeReceive#accept} it with a place to put it,
+   * or {@link LargeReceive#refuse} it, now or later.
+   */
+  default void onLarge(Connection connection, LargeReceive offer) {
+    offer.refuse("this side takes no large messages");
+  }
+
   /** The connection has ended. Called once, after the last message. */
   default void onDisconnected(Connection connection, EndpointFailure reason) {}
 }

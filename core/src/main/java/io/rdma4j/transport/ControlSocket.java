@@ -8,6 +8,7 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The bootstrap socket after the handshake: it stays open as a liveness signal. On paths that have
@@ -25,6 +26,7 @@ final class ControlSocket {
   private final boolean carriesMessages;
   private final long heartbeatIntervalNs;
   private final ByteBuffer incoming = ByteBuffer.allocate(256);
+  private final ControlFrames frames = new ControlFrames();
   private final ByteBuffer bell = bell();
   private long lastSentNs;
   private long lastHeardNs;
@@ -95,7 +97,9 @@ final class ControlSocket {
 
   /** Wakes the peer's polling thread, which a heartbeat does as well as anything. Any thread. */
   synchronized void ring() {
-    bell.rewind();
+    if (!bell.hasRemaining()) {
+      bell.rewind(); // else the rest of the last one, so that frames stay whole
+    }
     try {
       // When the buffer is full of unread heartbeats, these will wake it.
       stream.write(bell);
@@ -109,14 +113,45 @@ final class ControlSocket {
    *
    * @return false when the peer has closed the socket
    */
-  boolean readHeartbeats() throws IOException {
+  boolean readFrames() throws IOException {
     int n;
     do {
       incoming.clear();
       n = stream.read(incoming);
       heard |= n > 0;
+      frames.take(incoming.flip());
     } while (n > 0);
     return n >= 0;
+  }
+
+  /** Returns what the peer saw of a fault, once; null when it has not told. */
+  byte @Nullable [] takeDigest() {
+    return frames.takeDigest();
+  }
+
+  /** Returns whether the peer told what it saw, and so lives. */
+  boolean hasTold() {
+    return frames.hasTold();
+  }
+
+  /**
+   * Tells the peer what this end saw of a fault, and that nothing follows. Any thread. When the
+   * socket is full or gone the peer does not learn it.
+   */
+  synchronized void sendLast(byte[] digest) {
+    try {
+      if (bell.hasRemaining() && bell.position() > 0) {
+        stream.write(bell);
+      }
+      stream.write(ByteBuffer.wrap(BootstrapChannel.digest(digest)));
+      socket.shutdownOutput();
+    } catch (IOException e) {
+      LOG.log(Level.DEBUG, peerAddress + " does not learn what this end saw of a fault", e);
+    }
+  }
+
+  boolean isClosed() {
+    return !socket.isOpen();
   }
 
   /** Notes that the conductor shall tell when something comes; false when it does so already. */

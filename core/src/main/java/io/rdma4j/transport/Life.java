@@ -150,11 +150,19 @@ final class Life {
     } catch (RuntimeException e) {
       LOG.log(Level.WARNING, connection + ": closing the path failed", e);
     }
-    connection.control().close();
+    connection.remoteRequests().device().end(connection.receiver());
+    connection.remoteKeys().end();
+    connection.large().end(reason.message());
+    connection.node().events().ended(connection, reason);
+    if (reason.kind() == Kind.PEER_CLOSED) {
+      connection.control().close();
+    } else {
+      connection.node().events().part(connection, connection.control());
+    }
     connection.requests().failAll(reason.message());
     connection.replyStreams().cancelAll();
     connection.room().wakeAll();
-    connection.node().forget(connection);
+    connection.node().forget(connection, reason.kind());
     try {
       connection.receiver().announceEnd(reason);
     } finally {

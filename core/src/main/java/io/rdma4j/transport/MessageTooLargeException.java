@@ -16,7 +16,7 @@ public final class MessageTooLargeException extends Rdma4jException {
             + lengthBytes
             + " bytes, allowed are 0 to "
             + maxMessageBytes
-            + "; send it in pieces, or raise NodeConfig.maxMessageBytes on both ends");
+            + "; use Connection.sendLarge, or raise NodeConfig.maxMessageBytes on both ends");
     this.lengthBytes = lengthBytes;
     this.maxMessageBytes = maxMessageBytes;
   }

@@ -32,6 +32,28 @@ final class MessageType {
   /** The requester takes more parts; the payload is their number, a little-endian int. */
   static final int GRANT = 9;
 
+  /**
+   * A device's key to exported memory, whose id is the correlation id; {@link RemoteKey} draws it.
+   */
+  static final int REGION_KEY = 10;
+
+  /** The exporter wants the region in the correlation id back. No payload. */
+  static final int REGION_CLOSED = 11;
+
+  /** No operation on the region in the correlation id is under way any more. No payload. */
+  static final int REGION_LEFT = 12;
+
+  // Of large messages; LargeWire draws them.
+  static final int LARGE_OFFER = 13;
+  static final int LARGE_ACCEPT = 14;
+  static final int LARGE_DATA = 15;
+  static final int LARGE_KEY = 16;
+  static final int LARGE_TAKEN = 17;
+  static final int LARGE_AGAIN = 18;
+  static final int LARGE_FROM = 19;
+  static final int LARGE_CANCEL = 20;
+  static final int LARGE_END = 21;
+
   /** What was delivered so far, in the correlation id; between {@link ResumableEndpoint}s. */
   static final int ACKNOWLEDGEMENT = 253;
 

@@ -10,6 +10,7 @@ import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.Provider;
+import io.rdma4j.status.EventJournal;
 import io.rdma4j.status.StatusRegistry;
 import io.rdma4j.transport.Bootstrap.Accepted;
 import io.rdma4j.transport.Bootstrap.Established;
@@ -23,6 +24,7 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -57,6 +59,8 @@ public final class Node implements AutoCloseable {
 
   private final NodeConfig config;
   private final NanoClock clock;
+  private final NodeEvents events;
+  private final int number;
   private final List<Provider> providers;
   private final List<MemoryRegistrar> registrars;
   private final RegisteredBufferPool pool;
@@ -70,8 +74,11 @@ public final class Node implements AutoCloseable {
   private final Set<SocketChannel> handshaking = ConcurrentHashMap.newKeySet();
   private final AtomicLong handshakesFailed = new AtomicLong();
   private final AtomicLong lateReplies = new AtomicLong();
-  private final ExportTable exports = new ExportTable();
+  private final ExportTable exports;
   private final AtomicLong pathChanges = new AtomicLong();
+  private final EnumCounts<Kind> ended = new EnumCounts<>(Kind.class);
+  private final NodeTraffic traffic = new NodeTraffic();
+  private final RequestTimes requestTimes;
   private final StatusRegistry metrics = new StatusRegistry();
   private final List<StatusRegistry.Registration> metricSources = new ArrayList<>();
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -83,8 +90,17 @@ public final class Node implements AutoCloseable {
    *     the address is taken; nothing is left behind
    */
   public static Node start(NodeConfig config) {
-    Node node = make(config, Providers.create(config), NanoClock.SYSTEM);
+    NodeEvents events = NodeEvents.open(config, NanoClock.SYSTEM);
+    Node node;
+    try {
+      List<Provider> providers = Providers.create(config, events.journal());
+      node = make(config, providers, NanoClock.SYSTEM, events);
+    } catch (RuntimeException e) {
+      events.close();
+      throw e;
+    }
     node.conductor.start();
+    events.startWatch(node, "rdma4j-watch-" + node.number);
     return node;
   }
 
@@ -97,12 +113,13 @@ public final class Node implements AutoCloseable {
    * @param providers owned by the node from here on, also when this fails
    */
   static Node driven(NodeConfig config, List<Provider> providers, NanoClock clock) {
-    return make(config, providers, clock);
+    return make(config, providers, clock, new NodeEvents(EventJournal.inMemory(clock), clock));
   }
 
-  private static Node make(NodeConfig config, List<Provider> providers, NanoClock clock) {
+  private static Node make(
+      NodeConfig config, List<Provider> providers, NanoClock clock, NodeEvents events) {
     try {
-      return new Node(config, providers, clock, NODES.incrementAndGet());
+      return new Node(config, providers, clock, events, NODES.incrementAndGet());
     } catch (RuntimeException e) {
       Providers.close(providers, e);
       throw e;
@@ -113,13 +130,18 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  private Node(NodeConfig config, List<Provider> providers, NanoClock clock, int number)
+  private Node(
+      NodeConfig config, List<Provider> providers, NanoClock clock, NodeEvents events, int number)
       throws IOException {
     this.config = config;
     this.clock = clock;
+    this.requestTimes = new RequestTimes(clock);
+    this.events = events;
+    this.number = number;
     Memory memory = makePool(config, providers);
     this.providers = memory.providers;
     this.registrars = Providers.registrars(memory.providers);
+    this.exports = new ExportTable(this, registrars);
     this.pool = memory.pool;
     for (Provider provider : memory.providers) {
       provider.receiveInto(pool.receiveMemory(config.endpoint().maxMessageBytes()));
@@ -135,6 +157,10 @@ public final class Node implements AutoCloseable {
     pollers = makePollers(number);
     metricSources.add(metrics.register("pool", pool.metrics()));
     metricSources.add(metrics.register("node", new NodeMetrics(this)));
+    metricSources.add(metrics.register(new ConnectionTable(this)));
+    metricSources.add(metrics.register(new PathTable(this)));
+    metricSources.add(metrics.register(pool.heatTable()));
+    metricSources.add(metrics.register("events", events.journal()));
     warnOfUnusable();
   }
 
@@ -247,6 +273,19 @@ public final class Node implements AutoCloseable {
     }
   }
 
+  /**
+   * Connects to a node that may not be there yet. Between attempts it waits for a random part of a
+   * bound that doubles from {@link NodeConfig#backoffBaseNs} to {@link NodeConfig#backoffCapNs}, so
+   * that many clients of a server that restarts do not come back in step.
+   *
+   * @param patience for waits between attempts; an attempt that has begun is not cut short
+   * @throws ConnectFailedException of the last attempt
+   * @throws io.rdma4j.Rdma4jException when interrupted between attempts
+   */
+  public Connection connect(InetSocketAddress peer, ConnectionHandler handler, Duration patience) {
+    return new PatientConnect(this, patience).connect(peer, handler);
+  }
+
   /** Returns the pool whose buffers connections of this node send without copying. */
   public RegisteredBufferPool pool() {
     return pool;
@@ -255,7 +294,9 @@ public final class Node implements AutoCloseable {
   /**
    * Lets peers reach memory by one-sided operations, until the region is closed. They get the
    * rights given here and no others, to this memory and no other; whoever has the region's {@link
-   * ExportedRegion#descriptor() descriptor} has them, over any connection of this node.
+   * ExportedRegion#descriptor() descriptor} has them, over any connection of this node. The memory
+   * is pinned for each device that can serve peers; where one refuses that, peers reach it by
+   * messages.
    *
    * @param memory native; must stay valid until the region is closed
    * @param access bits of {@link io.rdma4j.provider.MemoryAccess}, at least one for peers
@@ -293,11 +334,24 @@ public final class Node implements AutoCloseable {
   }
 
   /**
-   * Returns the registry of this node's metrics: those of its pool, connections and handshakes.
-   * Others may be added. The node's own leave it when the node is closed.
+   * Returns the registry of this node's metrics: those of its pool, connections and handshakes; and
+   * of its tables {@code connections}, {@code paths} and {@code pool}. Others may be added. The
+   * node's own leave it when the node is closed.
    */
   public StatusRegistry metrics() {
     return metrics;
+  }
+
+  /**
+   * Returns what happened to this node, its connections and its devices: events, incidents and
+   * their causes, and who listens to them.
+   */
+  public EventJournal journal() {
+    return events.journal();
+  }
+
+  NodeEvents events() {
+    return events;
   }
 
   /** Returns the state of paths, connections and pool. */
@@ -357,11 +411,13 @@ public final class Node implements AutoCloseable {
       quiet &= poller.close(config.closeTimeoutNs());
     }
     attempt(failure, conductor::close);
+    attempt(failure, events::close);
     if (quiet) {
       EndpointFailure reason = new EndpointFailure(Kind.DEVICE, "the node was closed");
       for (Connection connection : connections) {
         attempt(failure, () -> connection.abandon(reason));
       }
+      attempt(failure, exports::closeAll);
       metricSources.forEach(source -> attempt(failure, source::close));
       attempt(failure, pool::close);
       Providers.close(providers, failure);
@@ -445,6 +501,7 @@ public final class Node implements AutoCloseable {
         throw new IOException("the node is closed");
       }
       connections.add(connection);
+      events.opened(connection);
       Resumption resumption = connection.resumption();
       if (resumption != null) {
         sessions.put(ByteBuffer.wrap(resumption.session()), resumption);
@@ -474,7 +531,8 @@ public final class Node implements AutoCloseable {
             first,
             established.sizes(),
             config.resumeTimeoutNs(),
-            cause -> Objects.requireNonNull(made.get()).pathEnded(cause));
+            cause -> Objects.requireNonNull(made.get()).pathEnded(cause),
+            () -> Objects.requireNonNull(made.get()).wakePeer());
     Connection connection = new Connection(this, poller, id, endpoint, control, path, handler);
     connection.resumeWith(
         new Resumption(this, connection, endpoint, session, established.peerNode(), peer));
@@ -610,8 +668,9 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  void forget(Connection connection) {
-    connections.remove(connection);
+  void forget(Connection connection, Kind why) {
+    ended.increment(why);
+    traffic.leave(connection, connection.path().name(), true, () -> connections.remove(connection));
     Resumption resumption = connection.resumption();
     if (resumption != null) {
       sessions.remove(ByteBuffer.wrap(resumption.session()));
@@ -625,12 +684,39 @@ public final class Node implements AutoCloseable {
     return connections;
   }
 
+  /** Has providers look for trouble of their devices. Conductor. */
+  void housekeepProviders(long nowNs) {
+    for (Provider provider : providers) {
+      provider.housekeep(nowNs);
+    }
+  }
+
   long clockNs() {
     return clock.nanoTime();
   }
 
   int registrarIndex(@Nullable MemoryRegistrar registrar) {
     return registrar == null ? -1 : registrars.indexOf(registrar);
+  }
+
+  RequestTimes requestTimes() {
+    return requestTimes;
+  }
+
+  NodeTraffic traffic() {
+    return traffic;
+  }
+
+  long opened() {
+    return connectionIds.get();
+  }
+
+  long ended(Kind why) {
+    return ended.get(why);
+  }
+
+  List<Provider> providers() {
+    return providers;
   }
 
   void countPathChange() {
@@ -669,6 +755,11 @@ public final class Node implements AutoCloseable {
       }
     }
     return false;
+  }
+
+  /** Returns whether this node has no threads that poll. */
+  boolean isPolledByCallers() {
+    return !pollers[0].hasThread();
   }
 
   private void requireOpen() {

@@ -3,6 +3,7 @@ package io.rdma4j.transport;
 import io.rdma4j.pool.PoolConfig;
 import io.rdma4j.provider.EndpointConfig;
 import io.rdma4j.provider.verbs.VerbsSettings;
+import io.rdma4j.status.EventJournal;
 import io.rdma4j.verbs.Verbs;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
@@ -57,6 +58,8 @@ public final class NodeConfig {
   private final long closeTimeoutNs;
   private final PoolConfig pool;
   private final @Nullable Path shmDirectory;
+  private final @Nullable Path journal;
+  private final long journalBytes;
   private final @Nullable Verbs verbs;
   private final List<SharedSecret> secrets;
   private final @Nullable TlsConfig tls;
@@ -83,6 +86,8 @@ public final class NodeConfig {
     closeTimeoutNs = from.closeTimeoutNs;
     pool = from.pool;
     shmDirectory = from.shmDirectory;
+    journal = from.journal;
+    journalBytes = from.journalBytes;
     verbs = from.verbs;
     secrets = List.copyOf(from.secrets);
     tls = from.tls;
@@ -187,6 +192,16 @@ public final class NodeConfig {
     return shmDirectory;
   }
 
+  /** Returns the file of the event journal, or null for a journal in memory alone. */
+  public @Nullable Path journal() {
+    return journal;
+  }
+
+  /** Returns the size of a new journal file. */
+  public long journalBytes() {
+    return journalBytes;
+  }
+
   /** Returns the secret that this node proves when it connects, or null when it needs none. */
   public @Nullable SharedSecret secret() {
     return secrets.isEmpty() ? null : secrets.getFirst();
@@ -271,6 +286,8 @@ public final class NodeConfig {
         + backoffCapNs
         + ", shmDirectory="
         + shmDirectory
+        + ", journal="
+        + journal
         + ", "
         + pool
         + "]";
@@ -297,6 +314,8 @@ public final class NodeConfig {
     private long closeTimeoutNs = 1_000_000_000L;
     private PoolConfig pool = PoolConfig.fromEnvironment();
     private @Nullable Path shmDirectory;
+    private @Nullable Path journal;
+    private long journalBytes = EventJournal.DEFAULT_FILE_BYTES;
     private @Nullable Verbs verbs;
     private List<SharedSecret> secrets = List.of();
     private @Nullable TlsConfig tls;
@@ -437,6 +456,21 @@ public final class NodeConfig {
     }
 
     /**
+     * Keeps events and incidents in a file too, which can be read after a crash; one that exists is
+     * continued. One node at a time writes a file.
+     */
+    public Builder journal(Path file) {
+      this.journal = file;
+      return this;
+    }
+
+    /** Sets the size of a new journal file, 64 KiB or more; it is taken at once and never grows. */
+    public Builder journalBytes(long bytes) {
+      this.journalBytes = bytes;
+      return this;
+    }
+
+    /**
      * Has both ends of every connection prove that they know a secret; who can not is shown out.
      *
      * <p>To change the secret of a running cluster, first let all nodes accept the new one as well,
@@ -551,6 +585,11 @@ public final class NodeConfig {
           livenessTimeoutNs,
           "at least twice the heartbeat interval");
       require(closeTimeoutNs > 0, "closeTimeout", closeTimeoutNs, "above 0");
+      require(
+          journalBytes >= 1 << 16 && journalBytes <= 1 << 30,
+          "journalBytes",
+          journalBytes,
+          "65536 to 1073741824");
       require(resumeTimeoutNs >= 0, "resumeTimeout", resumeTimeoutNs, "0 or more");
       require(settleTimeNs >= 0, "settleTime", settleTimeNs, "0 or more");
       require(backoffBaseNs > 0, "backoffBase", backoffBaseNs, "above 0");

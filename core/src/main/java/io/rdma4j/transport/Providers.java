@@ -8,6 +8,7 @@ import io.rdma4j.provider.shm.ShmProvider;
 import io.rdma4j.provider.tcp.TcpProvider;
 import io.rdma4j.provider.verbs.VerbsProvider;
 import io.rdma4j.provider.verbs.VerbsSettings;
+import io.rdma4j.status.EventSink;
 import io.rdma4j.verbs.Verbs;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,11 +18,11 @@ final class Providers {
   private Providers() {}
 
   /** Returns them in the configured order; the caller closes them. */
-  static List<Provider> create(NodeConfig config) {
+  static List<Provider> create(NodeConfig config, EventSink events) {
     List<Provider> providers = new ArrayList<>();
     try {
       for (String name : config.paths()) {
-        providers.add(create(name, config));
+        providers.add(create(name, config, events));
       }
       return List.copyOf(providers);
     } catch (RuntimeException e) {
@@ -30,7 +31,7 @@ final class Providers {
     }
   }
 
-  private static Provider create(String name, NodeConfig config) {
+  private static Provider create(String name, NodeConfig config, EventSink events) {
     return switch (name) {
       case "shm" ->
           config.shmDirectory() == null
@@ -40,7 +41,8 @@ final class Providers {
           new VerbsProvider(
               config.verbs() == null ? Verbs.system() : config.verbs(),
               VerbsSettings.fromProperties().withSharedReceives(config.sharedReceives()),
-              NanoClock.SYSTEM);
+              NanoClock.SYSTEM,
+              events);
       case "tcp" -> new TcpProvider();
       default -> throw new IllegalArgumentException("unknown path " + name);
     };

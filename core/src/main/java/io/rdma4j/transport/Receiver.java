@@ -91,8 +91,12 @@ final class Receiver implements EndpointListener {
     switch (type) {
       case MessageType.DATA, MessageType.REQUEST, MessageType.STREAM_REQUEST ->
           deliver(type, correlationId, memory, offset, lengthBytes);
-      case MessageType.REPLY, MessageType.PART, MessageType.FAILED, MessageType.REMOTE_DONE ->
+      case MessageType.REPLY, MessageType.PART, MessageType.FAILED ->
           answered(type, correlationId, memory, offset, lengthBytes);
+      case MessageType.REMOTE_DONE -> {
+        connection.remoteRequests().answered();
+        answered(type, correlationId, memory, offset, lengthBytes);
+      }
       default -> control(type, correlationId, memory, offset, lengthBytes);
     }
   }
@@ -171,8 +175,8 @@ final class Receiver implements EndpointListener {
     messagesCopied++;
   }
 
-  private void answered(
-      int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
+  /** Ends a request, or delivers a part of its answer. */
+  void answered(int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
     RequestTable requests = connection.requests();
     boolean awaited;
     if (type == MessageType.FAILED) {
@@ -213,6 +217,19 @@ final class Receiver implements EndpointListener {
         }
       }
       case MessageType.REMOTE -> remote(correlationId, memory, offset, lengthBytes);
+      case MessageType.REGION_KEY -> regionKey(correlationId, memory, offset, lengthBytes);
+      case MessageType.REGION_CLOSED -> connection.remoteKeys().regionClosed(correlationId);
+      case MessageType.REGION_LEFT -> connection.remoteKeys().regionLeft(correlationId);
+      case MessageType.LARGE_OFFER,
+          MessageType.LARGE_ACCEPT,
+          MessageType.LARGE_DATA,
+          MessageType.LARGE_KEY,
+          MessageType.LARGE_TAKEN,
+          MessageType.LARGE_AGAIN,
+          MessageType.LARGE_FROM,
+          MessageType.LARGE_CANCEL,
+          MessageType.LARGE_END ->
+          large(type, correlationId, memory, offset, lengthBytes);
       case MessageType.GOODBYE -> connection.life().goodbyeReceived();
       case MessageType.HEARTBEAT -> {}
       default -> onFailure(new EndpointFailure(Kind.PROTOCOL, "unknown message type " + type));
@@ -224,15 +241,64 @@ final class Receiver implements EndpointListener {
     String violation = executor.execute(correlationId, memory, offset, lengthBytes);
     if (violation != null) {
       onFailure(new EndpointFailure(Kind.PROTOCOL, violation));
-    } else if (executor.hasImmediate()) {
-      try {
-        handler.onImmediate(
-            connection,
-            RemoteWire.immediate(memory, offset),
-            RemoteWire.lengthBytes(memory, offset));
-      } catch (RuntimeException e) {
-        handlerFailed(e);
-      }
+      return;
+    }
+    ExportedRegion wanted = executor.wantedRegion(memory, offset);
+    if (wanted != null) {
+      connection.remoteKeys().lend(wanted);
+    }
+    if (executor.hasImmediate()) {
+      immediate(RemoteWire.immediate(memory, offset), RemoteWire.lengthBytes(memory, offset));
+    }
+  }
+
+  private void large(
+      int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
+    String violation =
+        connection.large().onMessage(type, correlationId, memory, offset, lengthBytes);
+    if (violation != null) {
+      onFailure(new EndpointFailure(Kind.PROTOCOL, violation));
+    }
+  }
+
+  /** Asks the application what to do with a large message. */
+  void offered(LargeReceive offer) {
+    try {
+      handler.onLarge(connection, offer);
+    } catch (RuntimeException e) {
+      handlerFailed(e);
+      offer.cancel("the handler threw " + e.getClass().getName());
+    }
+  }
+
+  private void regionKey(long regionId, MemorySegment memory, long offset, int lengthBytes) {
+    if (lengthBytes == RemoteKey.BYTES) {
+      connection.remoteKeys().received(regionId, memory, offset);
+    } else {
+      onFailure(new EndpointFailure(Kind.PROTOCOL, "a key in " + lengthBytes + " bytes"));
+    }
+  }
+
+  @Override
+  public void onImmediate(int immediate, int lengthBytes) {
+    connection.control().heard();
+    immediate(immediate, lengthBytes);
+  }
+
+  private void immediate(int immediate, int lengthBytes) {
+    try {
+      handler.onImmediate(connection, immediate, lengthBytes);
+    } catch (RuntimeException e) {
+      handlerFailed(e);
+    }
+  }
+
+  @Override
+  public void onRemoteEnd(long token, int outcome) {
+    if ((token & LargeReceives.TOKEN) != 0) {
+      connection.large().receives().readEnded(token, outcome);
+    } else {
+      connection.remoteRequests().device().ended(token, outcome);
     }
   }
 
@@ -252,6 +318,7 @@ final class Receiver implements EndpointListener {
 
   @Override
   public void onFailure(EndpointFailure cause) {
+    connection.noteEndOfSocket(cause);
     connection.life().failed(cause);
   }
 

@@ -55,6 +55,11 @@ final class RefusedProvider implements Provider {
   }
 
   @Override
+  public void housekeep(long nowNs) {
+    refused.housekeep(nowNs);
+  }
+
+  @Override
   public void close() {
     refused.close();
   }

@@ -41,6 +41,7 @@ final class RemoteExecutor {
   private int status;
   private long value;
   private boolean immediate;
+  private boolean wantsKey;
 
   RemoteExecutor(Sender sender, ExportTable exports) {
     this.sender = sender;
@@ -50,6 +51,11 @@ final class RemoteExecutor {
 
   boolean keepsSome() {
     return keptCount != 0;
+  }
+
+  /** Returns the region whose key the peer wants, null when it wants none or may not have it. */
+  @Nullable ExportedRegion wantedRegion(MemorySegment memory, long at) {
+    return wantsKey ? exports.find(RemoteWire.regionId(memory, at)) : null;
   }
 
   /** Returns whether the operation carried out last has immediate data for the application. */
@@ -67,6 +73,7 @@ final class RemoteExecutor {
     if (messageBytes < REQUEST_BYTES) {
       return "an operation on memory in " + messageBytes + " bytes";
     }
+    wantsKey = RemoteWire.wantsKey(memory, at);
     int opcode = RemoteWire.opcode(memory, at);
     int lengthBytes = RemoteWire.lengthBytes(memory, at);
     int payloadBytes = messageBytes - REQUEST_BYTES;

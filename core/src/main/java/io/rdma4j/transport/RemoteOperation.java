@@ -1,5 +1,7 @@
 package io.rdma4j.transport;
 
+import io.rdma4j.pool.RegisteredBufferPool;
+import io.rdma4j.pool.RegisteredRange;
 import io.rdma4j.provider.MemoryAccess;
 import io.rdma4j.transport.RequestFailedException.Cause;
 import java.lang.foreign.MemorySegment;
@@ -14,7 +16,23 @@ import org.jspecify.annotations.Nullable;
  * <p>The operations of one connection take effect in the order in which they were started, except
  * that a read may see later ones too, as on a queue pair without fence. Atomics are atomic against
  * everybody in the peer's process who uses atomic access, and work on words in the peer's byte
- * order. On every path the peer's polling thread carries them out.
+ * order.
+ *
+ * <p>The peer's polling thread carries them out. Where the path has a device that can, this side's
+ * device does, without the peer's processors: on {@code verbs} except iWARP, from the second
+ * operation on a region on, when the peer has sent a key for its device; atomics only where the
+ * peer's device says that its atomics are atomic towards processors as well, and nothing of 0
+ * bytes. What an operation means is the same. Of the device these are different:
+ *
+ * <ul>
+ *   <li>A read into memory of the node's pool goes there without a copy. It ends when the device
+ *       has let go of the target, which after a lost packet may be later than the deadline or a
+ *       cancel.
+ *   <li>When the path ends under a write or an atomic, it ends with OUTCOME_UNKNOWN. A read is
+ *       asked again over the next path, if there is one.
+ *   <li>A peer that gives memory up under an operation in spite of its promise to wait ends the
+ *       path ({@link ExportedRegion#close}).
+ * </ul>
  *
  * <p>One thread at a time starts and waits. Each method that starts returns a positive number on
  * success, 0 when the operation has ended already, or a negative {@link io.rdma4j.SendResult}:
@@ -32,6 +50,7 @@ public final class RemoteOperation {
   private MemorySegment target = MemorySegment.NULL;
   private long targetOffset;
   private int expectedBytes;
+  private boolean readsInPlace;
   private @Nullable Thread waiter;
   private long requestId;
   private long deadlineNs;
@@ -192,7 +211,7 @@ public final class RemoteOperation {
     requestId = -1;
     try {
       requestId =
-          requests.send(
+          requests.start(
               opcode,
               region,
               regionOffset,
@@ -202,13 +221,32 @@ public final class RemoteOperation {
               sourceOffset,
               lengthBytes,
               deadlineNs,
-              end);
+              this);
     } finally {
       if (requestId < 0) {
         done = true;
       }
     }
     return requestId;
+  }
+
+  /** Returns the address of a read's target when all of it is memory of a pool, else 0. */
+  long pooledTarget(RegisteredBufferPool pool, int lengthBytes) {
+    if (!target.isNative()) {
+      return 0;
+    }
+    long address = target.address() + targetOffset;
+    RegisteredRange range = pool.findAddress(address);
+    return range != null && range.contains(address, lengthBytes) ? address : 0;
+  }
+
+  /** Says whether what is read comes by the device straight into the target. */
+  void readsInPlace(boolean inPlace) {
+    readsInPlace = inPlace;
+  }
+
+  ReplyHandler end() {
+    return end;
   }
 
   /** Returns true when nothing is under way. */
@@ -264,7 +302,7 @@ public final class RemoteOperation {
         end(Cause.PEER_FAILED, "the peer answered an operation on its memory with something else");
       } else if (status != RemoteWire.DONE) {
         end(Cause.REMOTE_ACCESS, "the peer refused: " + RemoteWire.statusText(status));
-      } else if (lengthBytes != expectedBytes) {
+      } else if (lengthBytes != (readsInPlace ? 0 : expectedBytes)) {
         end(
             Cause.PEER_FAILED,
             "the peer sent " + lengthBytes + " bytes for a read of " + expectedBytes);

@@ -1,5 +1,6 @@
 package io.rdma4j.transport;
 
+import io.rdma4j.provider.OneSided;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -9,7 +10,8 @@ import java.nio.ByteOrder;
  *
  * <pre>
  *  REMOTE                              REMOTE_DONE
- *   0  opcode        4                  0  status       4
+ *   0  opcode        2                  0  status       4
+ *   2  wants a key   2  0 or 1
  *   4  length        4  bytes           4  length       4  bytes read, else 0
  *   8  region id     8                  8  value        8  old word of an atomic, else 0
  *  16  offset        8                 16  bytes read
@@ -19,11 +21,11 @@ import java.nio.ByteOrder;
  * </pre>
  */
 final class RemoteWire {
-  static final int READ = 1;
-  static final int WRITE = 2;
-  static final int WRITE_IMMEDIATE = 3;
-  static final int FETCH_ADD = 4;
-  static final int COMPARE_AND_SWAP = 5;
+  static final int READ = OneSided.READ;
+  static final int WRITE = OneSided.WRITE;
+  static final int WRITE_IMMEDIATE = OneSided.WRITE_IMMEDIATE;
+  static final int FETCH_ADD = OneSided.FETCH_ADD;
+  static final int COMPARE_AND_SWAP = OneSided.COMPARE_AND_SWAP;
 
   static final int DONE = 0;
   static final int NO_REGION = 1;
@@ -37,6 +39,8 @@ final class RemoteWire {
   /** Length of what an atomic works on. */
   static final int WORD_BYTES = 8;
 
+  private static final int WANTS_KEY = 1 << 16;
+
   private static final ValueLayout.OfInt INT =
       ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
   private static final ValueLayout.OfLong LONG =
@@ -47,12 +51,13 @@ final class RemoteWire {
   static void writeRequest(
       MemorySegment to,
       int opcode,
+      boolean wantsKey,
       int lengthBytes,
       long regionId,
       long regionOffset,
       long operand,
       long desired) {
-    to.set(INT, 0, opcode);
+    to.set(INT, 0, opcode | (wantsKey ? WANTS_KEY : 0));
     to.set(INT, 4, lengthBytes);
     to.set(LONG, 8, regionId);
     to.set(LONG, 16, regionOffset);
@@ -67,7 +72,11 @@ final class RemoteWire {
   }
 
   static int opcode(MemorySegment from, long at) {
-    return from.get(INT, at);
+    return from.get(INT, at) & ~WANTS_KEY;
+  }
+
+  static boolean wantsKey(MemorySegment from, long at) {
+    return (from.get(INT, at) & WANTS_KEY) != 0;
   }
 
   static int lengthBytes(MemorySegment from, long at) {

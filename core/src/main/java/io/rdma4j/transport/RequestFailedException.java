@@ -22,6 +22,11 @@ public final class RequestFailedException extends Rdma4jException {
     PEER_FAILED,
     /** The memory is not exported, or not that far, or not for this; this side or the peer saw. */
     REMOTE_ACCESS,
+    /**
+     * The path ended under a write or an atomic that a device was carrying out; the peer's memory
+     * may have been changed or not.
+     */
+    OUTCOME_UNKNOWN,
     /** The reply came, but the pool had no buffer for it. */
     NO_BUFFER
   }

@@ -19,8 +19,9 @@ import org.jspecify.annotations.Nullable;
  *
  *  state of a slot: request id * 4 + one of           moved by
  *    PENDING             waits                        open; poller after a part
- *    BUSY                a part is being delivered    poller
- *    BUSY, given up      to be ended after that part  whoever cancels or finds the deadline passed
+ *    BUSY                a part is being delivered,   poller, or open
+ *                        or a device has its target
+ *    BUSY, given up      to be ended after that       whoever cancels or finds the deadline passed
  *  0                     nobody's, or being ended     whoever ends it
  * </pre>
  *
@@ -59,7 +60,14 @@ final class RequestTable {
   /** Tag in the upper half, top slot in the lower one. */
   private final AtomicLong freeHead = new AtomicLong();
 
-  RequestTable(int slots) {
+  /** When the request of a slot was opened, for those that are timed. */
+  private final long[] startsNs;
+
+  private final RequestTimes times;
+
+  RequestTable(int slots, RequestTimes times) {
+    this.times = times;
+    startsNs = new long[slots];
     states = new long[slots];
     uses = new long[slots];
     deadlines = new long[slots];
@@ -75,15 +83,29 @@ final class RequestTable {
    * @return the request id, or {@link SendResult#WINDOW_FULL}
    */
   long open(long deadlineNs, long context, ReplyHandler handler) {
+    return open(deadlineNs, context, handler, false);
+  }
+
+  /**
+   * As {@link #open(long, long, ReplyHandler)}.
+   *
+   * @param held whether one that is given up ends only with {@link #unhold}, because a device may
+   *     still write where its answer goes
+   */
+  long open(long deadlineNs, long context, ReplyHandler handler, boolean held) {
     int slot = pop();
     if (slot == NO_SLOT) {
       return SendResult.WINDOW_FULL;
     }
-    long id = ++uses[slot] << SLOT_BITS | slot;
+    long use = ++uses[slot];
+    long id = use << SLOT_BITS | slot;
+    if (RequestTimes.isTimed(use)) {
+      startsNs[slot] = times.startNs();
+    }
     deadlines[slot] = deadlineNs;
     contexts[slot] = context;
     handlers[slot] = handler;
-    STATE.setRelease(states, slot, id << 2);
+    STATE.setRelease(states, slot, id << 2 | (held ? BUSY : PENDING));
     return id;
   }
 
@@ -94,11 +116,40 @@ final class RequestTable {
    */
   boolean withdraw(long id) {
     int slot = claim(id, PENDING);
-    if (slot == NO_SLOT) {
-      return false;
+    if (slot == NO_SLOT && (slot = claim(id, BUSY)) == NO_SLOT) {
+      return unhold(id) && withdraw(id);
     }
     release(slot);
     return true;
+  }
+
+  /**
+   * Lets a held request wait like any other. One that was given up meanwhile ends now.
+   *
+   * @return false when it has ended
+   */
+  boolean unhold(long id) {
+    int slot = slotOf(id);
+    if (slot == NO_SLOT) {
+      return false;
+    }
+    return STATE.compareAndSet(states, slot, id << 2 | BUSY, id << 2) || endGivenUp(slot, id);
+  }
+
+  /** Ends a busy request that was given up; returns false always. */
+  private boolean endGivenUp(int slot, long id) {
+    long state = (long) STATE.getAcquire(states, slot);
+    if (state >>> 2 == id && (state & FLAGS) > BUSY && claim(id, (int) state & FLAGS) != NO_SLOT) {
+      Cause cause = (state & FLAGS) == BUSY_DEADLINE ? Cause.DEADLINE : Cause.CANCELLED;
+      tell(slot, cause, textOf(cause));
+    }
+    return false;
+  }
+
+  /** Returns whether a request waits for its reply. */
+  boolean isWaiting(long id) {
+    int slot = slotOf(id);
+    return slot != NO_SLOT && (long) STATE.getAcquire(states, slot) == id << 2;
   }
 
   /** Ends a request with its reply; false when it has ended already. Polling thread. */
@@ -106,6 +157,9 @@ final class RequestTable {
     int slot = claim(id, PENDING);
     if (slot == NO_SLOT) {
       return false;
+    }
+    if (RequestTimes.isTimed(id >>> SLOT_BITS)) {
+      times.replied(startsNs[slot]);
     }
     ReplyHandler handler = handler(slot);
     long context = contexts[slot];
@@ -134,10 +188,7 @@ final class RequestTable {
       threw(handler, e);
     }
     if (!STATE.compareAndSet(states, slot, id << 2 | BUSY, id << 2)) {
-      long state = (long) STATE.getAcquire(states, slot);
-      Cause cause = (state & FLAGS) == BUSY_DEADLINE ? Cause.DEADLINE : Cause.CANCELLED;
-      claim(id, (int) state & FLAGS);
-      tell(slot, cause, textOf(cause));
+      endGivenUp(slot, id);
     }
     return streams;
   }
@@ -234,6 +285,7 @@ final class RequestTable {
   }
 
   private void tell(int slot, Cause cause, String message) {
+    times.failed(cause);
     ReplyHandler handler = handler(slot);
     long context = contexts[slot];
     release(slot);

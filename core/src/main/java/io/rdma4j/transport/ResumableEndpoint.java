@@ -8,7 +8,10 @@ import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.OneSided;
+import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
+import io.rdma4j.status.EventSubject;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
@@ -57,6 +60,7 @@ final class ResumableEndpoint implements Endpoint {
   private final int acknowledgeEachMessages;
   private final int acknowledgeEachBytes;
   private final SuspensionListener onSuspended;
+  private final Runnable onSent;
 
   private volatile Endpoint path;
   private volatile State state = State.ACTIVE;
@@ -82,10 +86,17 @@ final class ResumableEndpoint implements Endpoint {
    * Starts over a first path.
    *
    * @param onSuspended told by the poller when a path has ended and was closed
+   * @param onSent run by the poller, senders kept out, when this endpoint has sent by itself, which
+   *     a sleeping peer has to be told
    */
   ResumableEndpoint(
-      Endpoint path, EndpointConfig config, long resumeTimeoutNs, SuspensionListener onSuspended) {
+      Endpoint path,
+      EndpointConfig config,
+      long resumeTimeoutNs,
+      SuspensionListener onSuspended,
+      Runnable onSent) {
     this.path = path;
+    this.onSent = onSent;
     this.maxMessageBytes = path.maxMessageBytes();
     this.resumeTimeoutNs = resumeTimeoutNs;
     this.onSuspended = onSuspended;
@@ -241,7 +252,7 @@ final class ResumableEndpoint implements Endpoint {
 
   @Override
   public boolean peerSleeps() {
-    return state == State.ACTIVE && path.peerSleeps();
+    return (state == State.ACTIVE || state == State.REPLAYING) && path.peerSleeps();
   }
 
   @Override
@@ -362,13 +373,16 @@ final class ResumableEndpoint implements Endpoint {
   private void replay() {
     lock.lock();
     try {
-      while (replayNumber < retained.sent()) {
-        if (retained.sendAgain(replayNumber, path) < 0) {
-          return;
-        }
+      long first = replayNumber;
+      while (replayNumber < retained.sent() && retained.sendAgain(replayNumber, path) >= 0) {
         replayNumber++;
       }
-      state = State.ACTIVE;
+      if (replayNumber == retained.sent()) {
+        state = State.ACTIVE;
+      }
+      if (replayNumber != first) {
+        onSent.run();
+      }
     } finally {
       lock.unlock();
     }
@@ -390,6 +404,7 @@ final class ResumableEndpoint implements Endpoint {
         acknowledged = count;
         bytesSinceAcknowledged = 0;
         acknowledgementDue = false;
+        onSent.run();
       }
     } finally {
       lock.unlock();
@@ -459,6 +474,16 @@ final class ResumableEndpoint implements Endpoint {
     }
 
     @Override
+    public void onRemoteEnd(long token, int outcome) {
+      to().onRemoteEnd(token, outcome);
+    }
+
+    @Override
+    public void onImmediate(int immediate, int lengthBytes) {
+      to().onImmediate(immediate, lengthBytes);
+    }
+
+    @Override
     public void onFailure(EndpointFailure cause) {
       if (failure == null) {
         failure = cause;
@@ -511,8 +536,18 @@ final class ResumableEndpoint implements Endpoint {
   }
 
   @Override
+  public EventSubject subject() {
+    return path.subject();
+  }
+
+  @Override
   public String device() {
     return path.device();
+  }
+
+  @Override
+  public @Nullable QueuePairStatus queuePair() {
+    return path.queuePair();
   }
 
   @Override
@@ -523,6 +558,12 @@ final class ResumableEndpoint implements Endpoint {
   @Override
   public int maxMessageBytes() {
     return maxMessageBytes;
+  }
+
+  /** Returns that of the present path, while there is one. */
+  @Override
+  public @Nullable OneSided oneSided() {
+    return state == State.ACTIVE ? path.oneSided() : null;
   }
 
   /** Under the lock, as sends are. */

@@ -4,11 +4,15 @@ import io.rdma4j.SendResult;
 import io.rdma4j.concurrent.ShortLock;
 import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.pool.RegisteredBufferPool;
+import io.rdma4j.pool.RegisteredRange;
 import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointListener;
+import io.rdma4j.provider.MemoryRegistrar.Registration;
+import io.rdma4j.provider.OneSided;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The sending half of a connection: it makes one sender of many, checks lengths, and moves pooled
@@ -120,6 +124,82 @@ final class Sender {
     }
   }
 
+  /**
+   * Sends a message of the connection's own that is no answer of the application's; not counted.
+   */
+  long sendOwn(int type, long correlationId, MemorySegment source, long offset, int lengthBytes) {
+    lock.lock();
+    try {
+      if (state != ConnectionState.OPEN) {
+        return refusal();
+      }
+      long result = endpoint.send(type, correlationId, source, offset, lengthBytes);
+      if (result >= 0) {
+        flushUnlessPolledSoon();
+        ringIfPeerSleeps();
+      }
+      return result;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Starts an operation of the path's device on the peer's memory.
+   *
+   * @param local what the device knows the local memory by; null for memory of the pool
+   * @param pathId of the path whose device has the key; another one's is not connected
+   * @return a {@link SendResult}
+   */
+  long startRemote(
+      @Nullable Registration local,
+      long pathId,
+      int opcode,
+      long remoteAddress,
+      int rkey,
+      long localAddress,
+      int lengthBytes,
+      long operand,
+      long desired,
+      long token) {
+    lock.lock();
+    try {
+      OneSided device = endpoint.oneSided();
+      if (state != ConnectionState.OPEN || device == null || device.pathId() != pathId) {
+        return state == ConnectionState.OPEN ? SendResult.BACK_PRESSURED : refusal();
+      }
+      long result =
+          device.start(
+              opcode,
+              remoteAddress,
+              rkey,
+              localAddress,
+              lengthBytes,
+              local != null ? local.lkey() : pooledKey(localAddress),
+              operand,
+              desired,
+              token);
+      flushUnlessPolledSoon();
+      return result;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private int pooledKey(long address) {
+    RegisteredRange range = pool.findAddress(address);
+    if (range == null) {
+      throw new IllegalArgumentException(
+          "0x%x is not memory of this node's pool".formatted(address));
+    }
+    return range.lkey(registrarIndex);
+  }
+
+  /** Returns whether the path has a device that reaches the peer's memory; a hint. */
+  boolean hasDevice() {
+    return endpoint.oneSided() != null;
+  }
+
   /** Sends a message of the connection's own, without payload; also while closing. */
   long sendControl(int type, long correlationId) {
     lock.lock();
@@ -225,7 +305,8 @@ final class Sender {
     }
   }
 
-  private void ringIfPeerSleeps() {
+  /** With the lock held. */
+  void ringIfPeerSleeps() {
     if (endpoint.peerSleeps()) {
       control.ring();
     }

@@ -16,6 +16,7 @@ package io.rdma4j.verbs;
  * @param maxSharedReceiveQueues shared receive queues
  * @param physicalPorts ports, numbered from 1
  * @param completionVectors completion vectors
+ * @param atomics towards whom atomics of peers are atomic
  */
 public record DeviceAttributes(
     String firmwareVersion,
@@ -30,4 +31,22 @@ public record DeviceAttributes(
     int maxReadAtomicAsInitiator,
     int maxSharedReceiveQueues,
     int physicalPorts,
-    int completionVectors) {}
+    int completionVectors,
+    Atomics atomics) {
+  /** What a device promises of atomics (enum ibv_atomic_cap). */
+  public enum Atomics {
+    /** It has none. */
+    NONE,
+    /** Atomic among the operations of this device. */
+    DEVICE,
+    /** Atomic towards the processors too. */
+    GLOBAL;
+
+    private static final Atomics[] VALUES = values();
+
+    /** Maps the C number; anything new counts as none. */
+    public static Atomics of(int raw) {
+      return raw >= 0 && raw < VALUES.length ? VALUES[raw] : NONE;
+    }
+  }
+}

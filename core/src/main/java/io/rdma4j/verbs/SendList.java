@@ -28,6 +28,9 @@ import java.util.Objects;
  * </pre>
  */
 public final class SendList implements AutoCloseable {
+  /** Starts only when the reads and atomics before it have ended. */
+  public static final int FENCE = 1 << 0;
+
   /** Asks for a completion. */
   public static final int SIGNALED = 1 << 1;
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rdma4j.SendResult;
+import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.transport.RequestFailedException.Cause;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -57,7 +58,7 @@ final class RequestTableTest {
 
   @Test
   void theWindowIsExact() {
-    RequestTable table = new RequestTable(3);
+    RequestTable table = new RequestTable(3, new RequestTimes(NanoClock.SYSTEM));
     Set<Long> ids = new HashSet<>();
     for (int i = 0; i < 3; i++) {
       assertTrue(ids.add(table.open(0, i, log)));
@@ -77,7 +78,7 @@ final class RequestTableTest {
 
   @Test
   void idsThatAPeerMadeUpMeetNobody() {
-    RequestTable table = new RequestTable(4);
+    RequestTable table = new RequestTable(4, new RequestTimes(NanoClock.SYSTEM));
     long id = table.open(0, 1, log);
     long[] madeUp = {
       0, -1, Long.MIN_VALUE, Long.MAX_VALUE, id + 1, id - 1, id + (1L << 16), id + (1L << 62), 4, 77
@@ -94,7 +95,7 @@ final class RequestTableTest {
 
   @Test
   void whoGivesUpDuringAPartIsHeardBehindIt() {
-    RequestTable table = new RequestTable(1);
+    RequestTable table = new RequestTable(1, new RequestTimes(NanoClock.SYSTEM));
     long id = table.open(0, 7, log);
     log.duringPart =
         () -> {
@@ -110,7 +111,7 @@ final class RequestTableTest {
 
   @Test
   void deadlinesEndWhatTheyConcern() {
-    RequestTable table = new RequestTable(4);
+    RequestTable table = new RequestTable(4, new RequestTimes(NanoClock.SYSTEM));
     long early = table.open(100, 1, log);
     long late = table.open(200, 2, log);
     List<Long> expired = new ArrayList<>();
@@ -128,7 +129,7 @@ final class RequestTableTest {
 
   @Test
   void aRequestThatWasNotSentHearsNothing() {
-    RequestTable table = new RequestTable(1);
+    RequestTable table = new RequestTable(1, new RequestTimes(NanoClock.SYSTEM));
     for (int i = 0; i < 100; i++) {
       assertTrue(table.withdraw(table.open(0, i, log)));
     }
@@ -138,7 +139,7 @@ final class RequestTableTest {
 
   @Test
   void partsForAPlainRequestAreRefused() {
-    RequestTable table = new RequestTable(1);
+    RequestTable table = new RequestTable(1, new RequestTimes(NanoClock.SYSTEM));
     long id = table.open(0, 1, NOBODY);
     assertFalse(table.deliver(id, message));
     assertTrue(table.complete(id, message), "and change nothing");
@@ -147,7 +148,7 @@ final class RequestTableTest {
   /** Threads open, a poller completes, another cancels: each request is ended by one of them. */
   @Test
   void eachRequestEndsOnceUnderConcurrency() throws InterruptedException {
-    RequestTable table = new RequestTable(8);
+    RequestTable table = new RequestTable(8, new RequestTimes(NanoClock.SYSTEM));
     int threads = 3;
     int each = 30_000;
     AtomicIntegerArray ends = new AtomicIntegerArray(threads * each);

@@ -26,9 +26,10 @@ final class AllocationGate {
     try (RegisteredBufferPool pool = HotLoop.newPool()) {
       face.onItsThread(
           () -> {
-            Runnable loop = face.loop(pool);
-            HotLoop.warmUp(loop);
-            result[0] = least(() -> HotLoop.run(loop, OPERATIONS));
+            try (HotLoop.Loop loop = face.loop(pool)) {
+              HotLoop.warmUp(loop);
+              result[0] = least(() -> HotLoop.run(loop, OPERATIONS));
+            }
           });
     }
     return result[0];

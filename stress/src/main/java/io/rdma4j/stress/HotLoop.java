@@ -5,12 +5,14 @@ import io.rdma4j.pool.PoolConfig;
 import io.rdma4j.pool.PoolView;
 import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.pool.RegisteredBufferPool;
+import io.rdma4j.provider.shm.ShmPair;
 import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Allocates and releases one block over and over, by each face of the pool. Gates run it in a
- * process of its own and look at the code that the compiler made of it.
+ * Runs each hot path over and over: allocates and releases one block, by each face of the pool, and
+ * sends and polls one message over shared memory. Gates run it in a process of its own and look at
+ * the code that the compiler made of it.
  *
  * <pre>
  *  usage: HotLoop OPERATIONS FILE
@@ -18,6 +20,8 @@ import java.util.List;
  */
 public final class HotLoop {
   private static final int BLOCK_BYTES = 8 * 1024;
+  private static final int SHORT_BYTES = 64;
+  private static final int LONG_BYTES = 512;
 
   /** Operations of one call, so that the loop's method is compiled as such. */
   private static final int CHUNK = 1_000;
@@ -26,12 +30,19 @@ public final class HotLoop {
 
   private HotLoop() {}
 
-  /** A way to allocate and release. */
+  /** {@link #CHUNK} operations. */
+  interface Loop extends Runnable, AutoCloseable {
+    /** Gives back what the loop has. */
+    @Override
+    default void close() {}
+  }
+
+  /** A hot path. */
   enum Face {
     /** {@code allocate(length, lease)} and the lease's release. */
     LEASE {
       @Override
-      Runnable loop(RegisteredBufferPool pool) {
+      Loop loop(RegisteredBufferPool pool) {
         return new Lease(pool);
       }
     },
@@ -39,7 +50,7 @@ public final class HotLoop {
     /** The thread's view. */
     VIEW {
       @Override
-      Runnable loop(RegisteredBufferPool pool) {
+      Loop loop(RegisteredBufferPool pool) {
         return new View(pool);
       }
     },
@@ -47,7 +58,7 @@ public final class HotLoop {
     /** A lease that goes over into a handle, released through the pool. */
     HANDLE {
       @Override
-      Runnable loop(RegisteredBufferPool pool) {
+      Loop loop(RegisteredBufferPool pool) {
         return new Handle(pool);
       }
     },
@@ -55,13 +66,29 @@ public final class HotLoop {
     /** As {@link #LEASE}, on a virtual thread, whose cache others share. */
     VIRTUAL {
       @Override
-      Runnable loop(RegisteredBufferPool pool) {
+      Loop loop(RegisteredBufferPool pool) {
         return new Lease(pool);
+      }
+    },
+
+    /** A small message, copied into the ring of shared memory and delivered from there. */
+    SHM {
+      @Override
+      Loop loop(RegisteredBufferPool pool) {
+        return new Messages(SHORT_BYTES);
+      }
+    },
+
+    /** The same with a message of eight lines and a header. */
+    SHM512 {
+      @Override
+      Loop loop(RegisteredBufferPool pool) {
+        return new Messages(LONG_BYTES);
       }
     };
 
     /** Makes the calling thread's loop of {@link #CHUNK} operations. */
-    abstract Runnable loop(RegisteredBufferPool pool);
+    abstract Loop loop(RegisteredBufferPool pool);
 
     /** Runs an action on a thread of the kind that this face is for. */
     void onItsThread(Runnable action) throws InterruptedException {
@@ -89,7 +116,7 @@ public final class HotLoop {
     return RegisteredBufferPool.create(config, List.of());
   }
 
-  private static final class Lease implements Runnable {
+  private static final class Lease implements Loop {
     private final RegisteredBufferPool pool;
     private final RegisteredBuffer lease;
 
@@ -107,7 +134,7 @@ public final class HotLoop {
     }
   }
 
-  private static final class View implements Runnable {
+  private static final class View implements Loop {
     private final PoolView view;
 
     View(RegisteredBufferPool pool) {
@@ -122,7 +149,7 @@ public final class HotLoop {
     }
   }
 
-  private static final class Handle implements Runnable {
+  private static final class Handle implements Loop {
     private final RegisteredBufferPool pool;
     private final RegisteredBuffer lease;
 
@@ -140,12 +167,34 @@ public final class HotLoop {
     }
   }
 
+  private static final class Messages implements Loop {
+    private final ShmPair pair;
+    private final int lengthBytes;
+
+    Messages(int lengthBytes) {
+      this.pair = new ShmPair(lengthBytes);
+      this.lengthBytes = lengthBytes;
+    }
+
+    @Override
+    public void run() {
+      for (int i = 0; i < CHUNK; i++) {
+        pair.sendAndPoll(lengthBytes);
+      }
+    }
+
+    @Override
+    public void close() {
+      pair.close();
+    }
+  }
+
   /** Runs a loop so often that the compiler is done with it. */
-  static void warmUp(Runnable loop) {
+  static void warmUp(Loop loop) {
     run(loop, WARM_UP);
   }
 
-  static void run(Runnable loop, int operations) {
+  static void run(Loop loop, int operations) {
     for (int i = 0; i < operations; i += CHUNK) {
       loop.run();
     }
@@ -161,13 +210,14 @@ public final class HotLoop {
       for (Face face : Face.values()) {
         face.onItsThread(
             () -> {
-              Runnable loop = face.loop(pool);
-              warmUp(loop);
-              mark();
-              run(loop, operations);
-              mark();
-              run(loop, 3 * operations);
-              mark();
+              try (Loop loop = face.loop(pool)) {
+                warmUp(loop);
+                mark();
+                run(loop, operations);
+                mark();
+                run(loop, 3 * operations);
+                mark();
+              }
             });
       }
     }

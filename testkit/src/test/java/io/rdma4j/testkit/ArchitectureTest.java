@@ -36,7 +36,8 @@ final class ArchitectureTest {
    * Packages of core, and those each may use beside itself and {@code io.rdma4j}.
    *
    * <pre>
-   *   transport -> provider, pool, status, concurrent
+   *   transport -> provider, pool, diagnosis, status, concurrent
+   *   diagnosis -> status, host
    *   provider.verbs -> verbs <-> verbs.ffi -> os      provider.{shm,tcp} -> os
    *   pool -> provider, os, status, concurrent
    *   status -> concurrent -> nothing                  host -> nothing
@@ -47,15 +48,19 @@ final class ArchitectureTest {
           // The entry point names what the others hold, so it stands apart.
           Map.entry("", Set.of()),
           Map.entry("concurrent", Set.of()),
+          Map.entry("diagnosis", Set.of("status", "host", "concurrent")),
           Map.entry("host", Set.of()),
+          Map.entry("jfr", Set.of()),
           Map.entry("os", Set.of()),
           Map.entry("pool", Set.of("pool.internal", "provider", "os", "concurrent", "status")),
-          Map.entry("pool.internal", Set.of("pool", "provider", "os", "concurrent", "status")),
-          Map.entry("provider", Set.of()),
+          Map.entry(
+              "pool.internal", Set.of("pool", "provider", "os", "concurrent", "jfr", "status")),
+          Map.entry("provider", Set.of("status")),
           Map.entry("provider.shm", Set.of("provider", "os", "concurrent", "status")),
           Map.entry("provider.tcp", Set.of("provider", "os", "concurrent", "status")),
-          Map.entry("provider.verbs", Set.of("provider", "verbs", "os", "concurrent", "status")),
-          Map.entry("status", Set.of("concurrent")),
+          Map.entry(
+              "provider.verbs", Set.of("provider", "verbs", "os", "concurrent", "jfr", "status")),
+          Map.entry("status", Set.of("concurrent", "jfr")),
           // The one place that puts providers together; its internals see the interfaces alone.
           Map.entry(
               "transport",
@@ -69,6 +74,7 @@ final class ArchitectureTest {
                   "pool",
                   "os",
                   "concurrent",
+                  "diagnosis",
                   "status")),
           Map.entry(
               "transport.internal",

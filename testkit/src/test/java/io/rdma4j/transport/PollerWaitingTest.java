@@ -12,12 +12,14 @@ import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -38,14 +40,19 @@ final class PollerWaitingTest {
     final Poller serverPoller;
 
     Pair(String path) {
+      this(() -> config(path));
+    }
+
+    Pair(Supplier<NodeConfig.Builder> config) {
       server =
           Node.start(
-              config(path)
+              config
+                  .get()
                   .listen(
                       new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                       (peer, choice) -> (from, message) -> received.incrementAndGet())
                   .build());
-      client = Node.start(config(path).build());
+      client = Node.start(config.get().build());
       connection = client.connect(address(server), (from, message) -> {});
       awaitTrue(() -> server.connectionsNow().iterator().hasNext());
       serverPoller = server.connectionsNow().iterator().next().poller();
@@ -104,6 +111,32 @@ final class PollerWaitingTest {
       // Now and then the sleep's own end comes first, or the message meets the poller awake.
       assertTrue(ended >= MESSAGES / 2, () -> "only " + ended + " of " + MESSAGES);
     }
+  }
+
+  /**
+   * Where paths may change, what was delivered is acknowledged by itself, to a peer that sleeps.
+   */
+  @Test
+  void anAcknowledgementEndsTheSleep() {
+    try (var pair = new Pair(PollerWaitingTest::resumable)) {
+      var clientPoller = pair.connection.poller();
+      long before = clientPoller.wakeUpsByEvent();
+      for (int i = 1; i <= MESSAGES; i++) {
+        awaitTrue(clientPoller::isSleeping);
+        LockSupport.parkNanos(3_000_000); // past the first, short sleep
+        assertEquals(0, pair.connection.send(EIGHT_BYTES, 0, 8));
+        // No message comes back and no heartbeat is due: what ends the sleep is the
+        // acknowledgement.
+        long acknowledged = before + Math.max(0, i - MESSAGES / 2);
+        awaitTrue(() -> clientPoller.wakeUpsByEvent() >= acknowledged);
+      }
+    }
+  }
+
+  private static NodeConfig.Builder resumable() {
+    return Pair.config("shm")
+        .resume(Duration.ofSeconds(60), Duration.ofSeconds(60))
+        .liveness(Duration.ofSeconds(300), Duration.ofSeconds(1000));
   }
 
   @ParameterizedTest

@@ -4,6 +4,10 @@ import io.rdma4j.Rdma4jException;
 import io.rdma4j.tools.demo.DemoCommand;
 import io.rdma4j.tools.demo.DemoNodeCommand;
 import io.rdma4j.tools.doctor.DoctorCommand;
+import io.rdma4j.tools.journal.JournalCommand;
+import io.rdma4j.tools.serve.FaultCommand;
+import io.rdma4j.tools.serve.ServeCommand;
+import io.rdma4j.tools.serve.ServePeerCommand;
 import io.rdma4j.tools.top.TopCommand;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -31,7 +35,16 @@ import picocli.CommandLine.ScopeType;
     versionProvider = Main.Version.class,
     exitCodeOnInvalidInput = Main.EXIT_USAGE,
     exitCodeOnExecutionException = Main.EXIT_FAILURE,
-    subcommands = {DemoCommand.class, DemoNodeCommand.class, DoctorCommand.class, TopCommand.class})
+    subcommands = {
+      DemoCommand.class,
+      DemoNodeCommand.class,
+      DoctorCommand.class,
+      FaultCommand.class,
+      JournalCommand.class,
+      ServeCommand.class,
+      ServePeerCommand.class,
+      TopCommand.class
+    })
 public final class Main {
   static final int EXIT_USAGE = 64;
   static final int EXIT_FAILURE = 70;

@@ -63,6 +63,7 @@ final class Catalog {
         addTouched();
         addRegistration("pin", FixedBuffers.timingAvailability());
         addRegistration("regmr", Rivals.REGISTRAR.availability());
+        addCache();
       }
     }
     PLATFORM_MIXES.forEach(mix -> addMix(mix, "platform", PLATFORM_RIVALS));
@@ -102,6 +103,13 @@ final class Catalog {
         new Row(
             name, RegistrationBenchmark.class.getName() + "." + method, Map.of(), availability));
     pairs.add(new Pair("hit8k_vs_" + method, name, "hit8k"));
+  }
+
+  private void addCache() {
+    String method = CacheBenchmark.class.getName() + ".hit";
+    add(new Row("regcache8k", method, Map.of(), Availability.usable("ours")));
+    pairs.add(new Pair("regcache8k_vs_pin", "pin8k", "regcache8k"));
+    pairs.add(new Pair("regcache8k_vs_regmr", "regmr8k", "regcache8k"));
   }
 
   private void addMix(String pattern, String method, List<String> rivals) {

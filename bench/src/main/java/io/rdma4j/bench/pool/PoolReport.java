@@ -9,7 +9,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,7 +27,7 @@ final class PoolReport {
   private final Set<String> selected;
   private final Map<String, Measured> measured;
   private final Map<String, Ratio> ratios = new LinkedHashMap<>();
-  private final Map<String, Catalog.Pair> pairByRivalRow = new LinkedHashMap<>();
+  private final Map<String, List<Catalog.Pair>> pairsByRivalRow = new LinkedHashMap<>();
   private final Map<String, String> unavailable = new LinkedHashMap<>();
   private final Map<String, String> unselected = new LinkedHashMap<>();
 
@@ -42,7 +44,7 @@ final class PoolReport {
       Measured ours = measured.get(pair.ourRow());
       if (rival != null && ours != null) {
         ratios.put(pair.key(), Ratio.of(rival.series(), ours.series()));
-        pairByRivalRow.put(pair.rivalRow(), pair);
+        pairsByRivalRow.computeIfAbsent(pair.rivalRow(), row -> new ArrayList<>()).add(pair);
       } else {
         noteMissing(pair.key(), catalog.row(rival == null ? pair.rivalRow() : pair.ourRow()));
       }
@@ -79,7 +81,6 @@ final class PoolReport {
     line(text, "%-26s %10s %10s %8s   %s", "row", "min ns", "median ns", "B/op", "ratio to ours");
     measured.forEach(
         (name, row) -> {
-          Catalog.Pair pair = pairByRivalRow.get(name);
           line(
               text,
               "%-26s %10.2f %10.2f %8.2f   %s",
@@ -87,7 +88,7 @@ final class PoolReport {
               row.series().minNs(),
               row.series().medianNs(),
               row.bytesPerOp(),
-              pair == null ? "" : describe(ratios.get(pair.key())));
+              describe(pairsByRivalRow.getOrDefault(name, List.of())));
         });
     unavailable.forEach((key, reason) -> line(text, "%-26s not here: %s", key, reason));
     if (!unselected.isEmpty()) {
@@ -96,11 +97,15 @@ final class PoolReport {
     return text.toString();
   }
 
-  private static String describe(@Nullable Ratio ratio) {
-    return ratio == null
-        ? ""
-        : String.format(
-            Locale.ROOT, "%.1fx (%.1f to %.1f)", ratio.median(), ratio.min(), ratio.max());
+  private String describe(List<Catalog.Pair> pairs) {
+    return pairs.stream()
+        .map(pair -> describe(pair.ourRow(), Objects.requireNonNull(ratios.get(pair.key()))))
+        .collect(Collectors.joining(", "));
+  }
+
+  private static String describe(String ourRow, Ratio ratio) {
+    return String.format(
+        Locale.ROOT, "%.1fx (%.1f to %.1f) %s", ratio.median(), ratio.min(), ratio.max(), ourRow);
   }
 
   private static void line(StringBuilder text, String format, @Nullable Object... values) {

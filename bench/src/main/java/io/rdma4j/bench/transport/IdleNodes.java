@@ -15,7 +15,9 @@ import java.util.Objects;
 /** What a connected node burns while nothing comes, waiting as nodes do by default. */
 final class IdleNodes {
   private static final int NODES = 2;
-  private static final long SETTLE_MS = 500;
+
+  /** The process has compiled what its start has called by then, on threads that no node has. */
+  private static final long SETTLE_MS = 4_000;
 
   private IdleNodes() {}
 

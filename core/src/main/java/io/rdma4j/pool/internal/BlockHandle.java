@@ -1,14 +1,14 @@
 package io.rdma4j.pool.internal;
 
 /**
- * A block on lease as one positive long, which stays unique when the block is released and handed
- * out again.
+ * A block on lease as one long, not 0, which stays unique when the block is released and handed out
+ * again.
  *
  * <pre>
- *  63   62                          32  31   30                         0
- * +---+-------------------------------+---+------------------------------+
- * | 0 | generation                    | 0 | block number, from 1         |
- * +---+-------------------------------+---+------------------------------+
+ *  63                              32  31   30                         0
+ * +-----------------------------------+---+------------------------------+
+ * | generation                        | 0 | block number, from 1         |
+ * +-----------------------------------+---+------------------------------+
  * </pre>
  *
  * The generation is that of {@link BlockState}. Pools start theirs far apart, so a handle of
@@ -33,11 +33,11 @@ public final class BlockHandle {
 
   /** Returns the handle that the block will have the next time it is leased. */
   static long next(long handle) {
-    return handle + (1L << GENERATION_SHIFT) & Long.MAX_VALUE;
+    return handle + (1L << GENERATION_SHIFT);
   }
 
   /** Returns a block's generation to start from, far from that of other pools. */
   static int firstGeneration(int poolNumber) {
-    return poolNumber * 0x9e37_79b9 & BlockState.GENERATION_MASK;
+    return poolNumber * 0x9e37_79b9;
   }
 }

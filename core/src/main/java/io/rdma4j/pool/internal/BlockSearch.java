@@ -1,5 +1,6 @@
 package io.rdma4j.pool.internal;
 
+import io.rdma4j.jfr.FallbackEvent;
 import io.rdma4j.pool.ExhaustionPolicy;
 import io.rdma4j.pool.PoolConfig;
 import java.util.concurrent.CompletableFuture;
@@ -132,7 +133,11 @@ final class BlockSearch {
   private long fallBack(SizeClassPool pool, @Nullable Magazine magazine, int node) {
     growSoon(pool, node);
     long handle = slabs.fallBack(pool, node);
-    return handle != BlockHandle.NONE ? handle : await(pool, magazine, node);
+    if (handle == BlockHandle.NONE) {
+      return await(pool, magazine, node);
+    }
+    FallbackEvent.record(pool.blockBytes());
+    return handle;
   }
 
   /** Waits for a slab, or for a block to come free, whichever is first. */

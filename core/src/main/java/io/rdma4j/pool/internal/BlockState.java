@@ -4,10 +4,10 @@ package io.rdma4j.pool.internal;
  * What is known of one block, in one long.
  *
  * <pre>
- *  63  62                        32 31                            0
- * +---+----------------------------+-------------------------------+
- * | 0 | generation                 | tag XOR block number          |
- * +---+----------------------------+-------------------------------+
+ *  63                            32 31                            0
+ * +--------------------------------+-------------------------------+
+ * | generation                     | tag XOR block number          |
+ * +--------------------------------+-------------------------------+
  *
  *  tag of a leased block, that of a free one is 0
  *  31                      6 5       1   0
@@ -21,12 +21,10 @@ package io.rdma4j.pool.internal;
  * hand, make and check a state with one instruction.
  *
  * <p>The holder is the identity, from {@link Holders}, of the thread cache that leased the block; 0
- * for all other leases. A generation grows by one at each release, and wraps after 2^31 leases of
+ * for all other leases. A generation grows by one at each release, and wraps after 2^32 leases of
  * the block.
  */
 final class BlockState {
-  static final int GENERATION_MASK = 0x7fff_ffff;
-
   private static final int LEASED = 1;
   private static final int CLASS_SHIFT = 1;
   private static final int HOLDER_SHIFT = 6;

@@ -13,17 +13,17 @@ final class Heat {
   private volatile boolean preferred = true;
   private long suspendedAtNs;
 
-  /** Sum of all generations at the last look, modulo 2^31 as they themselves are. */
+  /** Sum of all generations at the last look, modulo 2^32 as they themselves are. */
   private int generations;
 
   /** Starts with the generations that the blocks' numbers have reached under earlier slabs. */
   Heat(int generations, long nowNs) {
-    this.generations = generations & BlockState.GENERATION_MASK;
+    this.generations = generations;
     this.lastUseNs = nowNs;
   }
 
   /**
-   * Looks at all blocks of a slab; exact if it was leased less than 2^31 times since the last look.
+   * Looks at all blocks of a slab; exact if it was leased less than 2^32 times since the last look.
    *
    * @param live the blocks on lease now
    */
@@ -33,13 +33,13 @@ final class Heat {
       sum += BlockState.generation(states.get(slab.firstBlock() + i));
     }
     // Each release is one step; the difference is what is live now.
-    int steps = sum - generations & BlockState.GENERATION_MASK;
+    long steps = Integer.toUnsignedLong(sum - generations);
     long usesNow = uses + steps + live - liveBlocks;
     uses = usesNow;
     if (steps != 0 || live > 0) {
       lastUseNs = nowNs;
     }
-    generations = sum & BlockState.GENERATION_MASK;
+    generations = sum;
     liveBlocks = live;
   }
 

@@ -30,7 +30,10 @@ public final class Magazine extends BlockCache {
   /** A ceiling that every word has reached: the owner is stopped. */
   private static final long REVOKED = Long.MIN_VALUE;
 
-  /** As what is held: no handle makes a state of it, so nothing is released with plain stores. */
+  /**
+   * As what is held: it would be the tag of a class beyond the last one, so no block has a state
+   * that is made of it, and nothing is released with plain stores.
+   */
   private static final long SHARED = -1;
 
   /** Takes that the word counts before they are moved on; it has room for some more. */

@@ -2,6 +2,7 @@ package io.rdma4j.provider.shm;
 
 import static io.rdma4j.provider.shm.RecordLayout.CORRELATION_ID;
 import static io.rdma4j.provider.shm.RecordLayout.HEADER_BYTES;
+import static io.rdma4j.provider.shm.RecordLayout.LINE_BYTES;
 import static io.rdma4j.provider.shm.RecordLayout.WORD;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
@@ -14,13 +15,27 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Single thread only: the poller. The memory is owned by the endpoint.
  *
- * <p>This end only reads the ring: a store would take the line away from the producer's cache. The
- * position is published at the first poll that finds nothing, or when {@link #RECLAIM_BYTES} have
- * come together.
+ * <p>Three positions follow each other through the ring:
+ *
+ * <pre>
+ *      given back          zeroed              read           the producer's
+ *  ---------+-----------------+------------------+----------------+-------
+ *   producer|  each line      |  the record that |  records       | zeros
+ *   may use |  starts with 0  |  is delivered    |  to read       |
+ * </pre>
+ *
+ * The word at the start of each line of a record is zeroed, so that nothing of it can be taken for
+ * a record in the next round; behind its delivery, and behind whatever the listener sends in it.
+ * The stores serve another end as well: they make this core the only owner of the lines. A line of
+ * which both cores have a copy costs the producer several times as much to write to as one that the
+ * consumer alone has.
+ *
+ * <p>The position is published at the first poll that finds nothing, or when a sixteenth of the
+ * ring has come together.
  */
 final class RingReader extends Padded {
-  /** Long enough to spare the producer a refresh per message, short enough not to be felt. */
-  private static final long RECLAIM_BYTES = 8 * 1024;
+  /** Part of the ring that goes back at once: seldom enough for a producer that is never full. */
+  private static final int RECLAIM_PARTS = 16;
 
   private final MemorySegment ring;
   private final MemorySegment consumer;
@@ -28,6 +43,7 @@ final class RingReader extends Padded {
   private final int maxMessageBytes;
   private final long reclaimBytes;
   private long position;
+  private long clearedPosition;
   private long reclaimedPosition;
   private boolean stopped;
   private @Nullable String corruption;
@@ -43,7 +59,7 @@ final class RingReader extends Padded {
     this.consumer = consumer;
     this.capacity = ring.byteSize();
     this.maxMessageBytes = maxMessageBytes;
-    this.reclaimBytes = Math.min(capacity / 4, RECLAIM_BYTES);
+    this.reclaimBytes = capacity / RECLAIM_PARTS;
   }
 
   /** Delivers up to {@code messageLimit} messages and returns how many there were. */
@@ -59,6 +75,7 @@ final class RingReader extends Padded {
       if (RecordLayout.tag(word) == RecordLayout.MESSAGE
           && lengthBytes <= maxMessageBytes
           && HEADER_BYTES + lengthBytes <= capacity - index) {
+        clear();
         position += RecordLayout.recordBytes(lengthBytes);
         messages++;
         listener.onMessage(
@@ -82,14 +99,28 @@ final class RingReader extends Padded {
     return messages;
   }
 
+  /**
+   * Zeroes the starts of all lines that were read: those of one record, and of padding before the
+   * ring's end, so they are in one piece.
+   */
+  private void clear() {
+    long from = clearedPosition & capacity - 1;
+    long end = from + position - clearedPosition;
+    for (long line = from; line < end; line += LINE_BYTES) {
+      ring.set(JAVA_LONG, line, 0L);
+    }
+    clearedPosition = position;
+  }
+
   /** Returns whether no record lies ahead. */
   boolean isEmpty() {
     return (long) WORD.getAcquire(ring, position & capacity - 1) == 0;
   }
 
-  /** Gives all consumed lines back to the producer. */
+  /** Gives all lines that were left behind back to the producer. */
   void reclaim() {
     if (reclaimedPosition != position) {
+      clear();
       WORD.setRelease(consumer, 0L, position);
       reclaimedPosition = position;
     }

@@ -13,10 +13,8 @@ import java.lang.foreign.MemorySegment;
  *
  * <p>Single thread only: the sender. The memory is owned by the endpoint.
  *
- * <p>The consumer looks for the next record in a word that may hold anything from the round before,
- * so this end clears: when a record is committed, the word behind it is zero already. Words further
- * ahead are cleared after the commit, off the reader's path; that also brings their lines into this
- * core's cache before the payloads are written.
+ * <p>What the consumer has given back starts with a zero in each line, so the consumer finds
+ * nothing behind the last record. The line behind a record therefore has to be free as well.
  */
 final class RingWriter extends Padded {
   /** The record was published. */
@@ -28,18 +26,10 @@ final class RingWriter extends Padded {
   /** The consumer's position makes no sense; nothing can be written any more. */
   static final int CORRUPT = 2;
 
-  /** Two pages: enough to keep ahead of a burst of small messages. */
-  private static final long CLEAR_AHEAD_BYTES = 8 * 1024;
-
   private final MemorySegment ring;
   private final MemorySegment consumer;
   private final long capacity;
-  private final long clearAheadBytes;
   private long position;
-
-  /** Line starts from {@link #position} up to here are zero. */
-  private long clearedPosition;
-
   private long consumerPosition;
 
   /**
@@ -52,8 +42,6 @@ final class RingWriter extends Padded {
     this.ring = ring;
     this.consumer = consumer;
     this.capacity = ring.byteSize();
-    this.clearAheadBytes = Math.min(CLEAR_AHEAD_BYTES, capacity / 4);
-    this.clearedPosition = capacity; // a new ring is all zeros
   }
 
   /** Publishes a message whose record is at most a quarter of the ring. */
@@ -62,9 +50,9 @@ final class RingWriter extends Padded {
     long index = position & capacity - 1;
     long paddingBytes = recordBytes > capacity - index ? capacity - index : 0;
     long end = position + paddingBytes + recordBytes;
-    long clearedEnd = end + LINE_BYTES;
-    if (clearedEnd - consumerPosition > capacity) {
-      int room = refreshConsumerPosition(clearedEnd);
+    long freeEnd = end + LINE_BYTES;
+    if (freeEnd - consumerPosition > capacity) {
+      int room = refreshConsumerPosition(freeEnd);
       if (room != WRITTEN) {
         return room;
       }
@@ -73,37 +61,34 @@ final class RingWriter extends Padded {
     if (paddingBytes != 0) {
       start = 0;
     }
-    MemorySegment.copy(source, offset, ring, start + HEADER_BYTES, lengthBytes);
-    ring.set(JAVA_LONG, start + CORRELATION_ID, correlationId);
-    if (clearedPosition < clearedEnd) {
-      ring.set(JAVA_LONG, end & capacity - 1, 0L);
-      clearedPosition = clearedEnd;
+    try {
+      MemorySegment.copy(source, offset, ring, start + HEADER_BYTES, lengthBytes);
+    } catch (InternalError e) { // a mapped source whose file has shrunk; some of it is here
+      wipe(start, recordBytes);
+      throw e;
     }
+    ring.set(JAVA_LONG, start + CORRELATION_ID, correlationId);
     WORD.setRelease(ring, start, RecordLayout.commitWord(RecordLayout.MESSAGE, type, lengthBytes));
     if (paddingBytes != 0) {
       // After the record: the consumer gets to that through the padding.
       WORD.setRelease(ring, index, RecordLayout.commitWord(RecordLayout.PADDING, 0, paddingBytes));
     }
     position = end;
-    if (clearedPosition - end < clearAheadBytes / 2) {
-      clearAhead();
-    }
     return WRITTEN;
+  }
+
+  /** Leaves a record that was not published as it was found, as far as the consumer sees. */
+  private void wipe(long start, long recordBytes) {
+    for (long line = start; line < start + recordBytes; line += LINE_BYTES) {
+      ring.set(JAVA_LONG, line, 0L);
+    }
   }
 
   /** Returns whether a message of this length would not find the ring full, wherever it starts. */
   boolean hasRoom(int lengthBytes) {
     // The worst padding is a little less than the record itself.
-    long clearedEnd = position + 2 * RecordLayout.recordBytes(lengthBytes) + LINE_BYTES;
-    return clearedEnd - consumerPosition <= capacity || refreshConsumerPosition(clearedEnd) != FULL;
-  }
-
-  private void clearAhead() {
-    long to = Math.min(position + clearAheadBytes, consumerPosition + capacity);
-    for (long p = clearedPosition; p < to; p += LINE_BYTES) {
-      ring.set(JAVA_LONG, p & capacity - 1, 0L);
-    }
-    clearedPosition = Math.max(clearedPosition, to);
+    long freeEnd = position + 2 * RecordLayout.recordBytes(lengthBytes) + LINE_BYTES;
+    return freeEnd - consumerPosition <= capacity || refreshConsumerPosition(freeEnd) != FULL;
   }
 
   /** Reads how far the consumer is; the peer wrote it, so it is checked before it is believed. */

@@ -115,8 +115,8 @@ final class ShmEndpoint implements Endpoint {
       int lengthBytes,
       int lkey,
       long token) {
-    if (token < 0) {
-      throw new IllegalArgumentException("token " + token + " is negative");
+    if (token == NO_TOKEN) {
+      throw new IllegalArgumentException("token " + token + " stands for no token");
     }
     if (tokens.isFull() && !closed && failure == null) {
       return SendResult.BACK_PRESSURED;

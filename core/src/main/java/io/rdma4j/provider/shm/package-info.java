@@ -10,8 +10,10 @@
  * <pre>
  *  word                written by                         read by
  *  commit word         writer, release, as the last of    reader, acquire
- *                      its record; reader, 0, plain
- *  consumer position   reader, release, after clearing    writer, acquire, only when its cached
+ *                      its record
+ *  start of each line  reader, 0, plain, when the record  as what it is in the next round
+ *  of a record         was delivered
+ *  consumer position   reader, release, after zeroing     writer, acquire, only when its cached
  *                                                         copy says full
  *  closed flag         its endpoint, release, once        the other endpoint, acquire, when idle
  *  sleeps flag         its endpoint: 1, volatile, before  the other endpoint, acquire, after a send;

@@ -120,8 +120,8 @@ final class TcpEndpoint implements Endpoint {
       int lengthBytes,
       int lkey,
       long token) {
-    if (token < 0) {
-      throw new IllegalArgumentException("token " + token + " is negative");
+    if (token == NO_TOKEN) {
+      throw new IllegalArgumentException("token " + token + " stands for no token");
     }
     if (tokens.isFull()) {
       int state = sendState;

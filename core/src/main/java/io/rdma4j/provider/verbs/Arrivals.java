@@ -28,6 +28,7 @@ final class Arrivals {
   private int delivering = NONE;
 
   /** Keeps the loads of {@link #touch} from being left out. */
+  @SuppressWarnings("UnusedVariable")
   private long touched;
 
   private @Nullable EndpointFailure end;
@@ -94,6 +95,21 @@ final class Arrivals {
     };
   }
 
+  /**
+   * Takes a receive that a peer's write has used up, filling nothing of it.
+   *
+   * @return 1, for the immediate delivered
+   */
+  int takeImmediate(int slot, int immediate, int lengthBytes, EndpointListener listener) {
+    receives.taken();
+    try {
+      listener.onImmediate(immediate, lengthBytes);
+    } finally {
+      giveBackData(slot);
+    }
+    return 1;
+  }
+
   private int onData(
       int slot,
       MemorySegment header,
@@ -114,13 +130,17 @@ final class Arrivals {
           lengthBytes);
     } finally {
       delivering = NONE;
-      if (reposting) {
-        receives.recycleData(slot);
-      } else {
-        receives.giveUp(slot);
-      }
+      giveBackData(slot);
     }
     return 1;
+  }
+
+  private void giveBackData(int slot) {
+    if (reposting) {
+      receives.recycleData(slot);
+    } else {
+      receives.giveUp(slot);
+    }
   }
 
   /** Hands over the block of the message being delivered; see {@link ReceiveSlots#handOver}. */

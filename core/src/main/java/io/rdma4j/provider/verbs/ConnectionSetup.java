@@ -12,8 +12,10 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
@@ -141,8 +143,10 @@ final class ConnectionSetup {
         sendStep(StepMessage.READY, 0);
         readySent = true;
       }
-      id.connect(parameters(handshake.token()));
-      expect(id, CmEvent.Type.ESTABLISHED, "connecting to " + target);
+      int reads = endpoint.context().mostReadsStarted();
+      id.connect(parameters(handshake.token(), endpoint.context(), reads));
+      CmEvent answer = expect(id, CmEvent.Type.ESTABLISHED, "connecting to " + target);
+      endpoint.offerOneSided(Math.min(reads, answer.initiatorDepth()), pathId());
       return undo.keep(finish(endpoint));
     }
   }
@@ -158,10 +162,13 @@ final class ConnectionSetup {
 
   private VerbsEndpoint acceptFrom(CmId listener) throws IOException {
     try (var undo = new Undo()) {
-      CmId id = undo.stack.own(awaitRequest(listener));
+      CmEvent request = awaitRequest(listener);
+      CmId id = undo.stack.own(Objects.requireNonNull(request.newId()));
       VerbsEndpoint endpoint = open(id, undo.stack);
-      id.accept(parameters(NO_DATA));
+      int reads = Math.min(endpoint.context().mostReadsStarted(), request.initiatorDepth());
+      id.accept(parameters(NO_DATA, endpoint.context(), reads));
       expect(id, CmEvent.Type.ESTABLISHED, "accepting");
+      endpoint.offerOneSided(reads, pathId());
       return undo.keep(finish(endpoint));
     } catch (PostRefusedException e) {
       throw new IOException(e.getMessage(), e);
@@ -174,7 +181,13 @@ final class ConnectionSetup {
     return QueuePairSetup.open(context, id, config, peerFirstCredits, peer, stack);
   }
 
+  /** The token is new for each attempt, and both ends have it. */
+  private long pathId() {
+    return ByteBuffer.wrap(handshake.token()).getLong();
+  }
+
   private VerbsEndpoint finish(VerbsEndpoint endpoint) throws IOException {
+    endpoint.peerMaySend();
     sendStep(StepMessage.DONE, 0);
     expectStep(StepMessage.DONE);
     endpoint.startWatching();
@@ -182,7 +195,7 @@ final class ConnectionSetup {
   }
 
   /** Waits for the request that carries our token; strangers are refused, and the wait goes on. */
-  private CmId awaitRequest(CmId listener) throws IOException {
+  private CmEvent awaitRequest(CmId listener) throws IOException {
     int strangers = 0;
     for (CmEvent event; (event = listener.awaitEvent(handshake.remainingNs())) != null; ) {
       CmId id = event.newId();
@@ -192,7 +205,7 @@ final class ConnectionSetup {
       }
       byte[] token = Arrays.copyOf(event.privateData(), TOKEN_BYTES);
       if (MessageDigest.isEqual(token, handshake.token())) {
-        return id;
+        return event;
       }
       strangers++;
       try (id) {
@@ -206,7 +219,7 @@ final class ConnectionSetup {
         "no connect request of the peer until the deadline, " + strangers + " of strangers");
   }
 
-  private void expect(CmId id, CmEvent.Type expected, String step) throws IOException {
+  private CmEvent expect(CmId id, CmEvent.Type expected, String step) throws IOException {
     CmEvent event = id.awaitEvent(handshake.remainingNs());
     if (event == null) {
       throw new IOException(step + ": no answer of rdma_cm until the deadline");
@@ -215,6 +228,7 @@ final class ConnectionSetup {
       throw new IOException(
           step + ": expected " + expected + ", got " + event.type() + ", status " + event.status());
     }
+    return event;
   }
 
   private int resolveTimeoutMs() {
@@ -222,8 +236,9 @@ final class ConnectionSetup {
     return Math.clamp(leftMs, 1, RESOLVE_TIMEOUT_MS);
   }
 
-  private static CmParameters parameters(byte[] privateData) {
-    return new CmParameters(privateData, 1, 1, RETRY_COUNT, RNR_RETRY_COUNT);
+  private static CmParameters parameters(byte[] privateData, DeviceContext context, int reads) {
+    return new CmParameters(
+        privateData, context.mostReadsServed(), reads, RETRY_COUNT, RNR_RETRY_COUNT);
   }
 
   /** Gives back what was made unless the set-up was completed. */

@@ -1,11 +1,14 @@
 package io.rdma4j.provider.verbs;
 
+import io.rdma4j.VerbsException;
 import io.rdma4j.concurrent.NanoClock;
+import io.rdma4j.jfr.RegistrationEvent;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.MemoryAccess;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.ReceiveMemory;
+import io.rdma4j.status.EventSink;
 import io.rdma4j.verbs.Access;
 import io.rdma4j.verbs.AsyncEvent;
 import io.rdma4j.verbs.Device;
@@ -23,9 +26,13 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use by several threads.
  */
 final class DeviceContext implements MemoryRegistrar, AutoCloseable {
+  private static final Set<DeviceContext> OPEN = ConcurrentHashMap.newKeySet();
+
   private final Device device;
   private final VerbsSettings settings;
   private final NanoClock clock;
+  private final boolean servesPeers;
+  private final DeviceEvents events;
   private final ProtectionDomain domain;
   private final Set<VerbsEndpoint> endpoints = ConcurrentHashMap.newKeySet();
   private final ReentrantLock eventLock = new ReentrantLock();
@@ -37,17 +44,28 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
   private volatile @Nullable SharedReceives shared;
   private int sharers;
 
-  /** Takes ownership of the device, also when this fails. */
-  DeviceContext(Device device, VerbsSettings settings, NanoClock clock) {
+  /** Conductor only. */
+  private boolean eventsUnreadable;
+
+  /**
+   * Takes ownership of the device, also when this fails.
+   *
+   * @param servesPeers whether it is of a kind that {@link VerbsOneSided} works with
+   */
+  DeviceContext(
+      Device device, VerbsSettings settings, NanoClock clock, boolean servesPeers, EventSink sink) {
     this.device = device;
+    this.events = new DeviceEvents(device.name(), sink);
     this.settings = settings;
     this.clock = clock;
+    this.servesPeers = servesPeers;
     try {
       domain = device.allocateProtectionDomain();
     } catch (RuntimeException e) {
       device.close();
       throw e;
     }
+    OPEN.add(this);
   }
 
   Device device() {
@@ -60,6 +78,10 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
 
   NanoClock clock() {
     return clock;
+  }
+
+  DeviceEvents events() {
+    return events;
   }
 
   ProtectionDomain domain() {
@@ -120,14 +142,51 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
   }
 
   @Override
+  public boolean servesPeers() {
+    return servesPeers;
+  }
+
+  /** Returns how many reads and atomics a queue pair may have under way. */
+  int mostReadsStarted() {
+    return mostReads(device.attributes().maxReadAtomicAsInitiator());
+  }
+
+  /** Returns how many reads and atomics of a peer a queue pair serves at once. */
+  int mostReadsServed() {
+    return mostReads(device.attributes().maxReadAtomicAsTarget());
+  }
+
+  private int mostReads(int limit) {
+    return servesPeers ? Math.min(VerbsOneSided.MAX_READS, limit) : 1;
+  }
+
+  /** Returns the largest message of a port, which is the most that one operation moves. */
+  int maxTransferBytes(int port) {
+    return (int) Math.min(Integer.MAX_VALUE, device.port(port).maxMessageBytes());
+  }
+
+  @Override
   public Registration register(long address, long lengthBytes) {
-    return new RegionRegistration(domain.registerMemory(address, lengthBytes, Access.LOCAL_WRITE));
+    return registration(address, lengthBytes, Access.LOCAL_WRITE);
   }
 
   @Override
   public Registration register(long address, long lengthBytes, int access) {
     MemoryAccess.check(access);
-    return new RegionRegistration(domain.registerMemory(address, lengthBytes, verbsAccess(access)));
+    return registration(address, lengthBytes, verbsAccess(access));
+  }
+
+  private Registration registration(long address, long lengthBytes, int access) {
+    RegistrationEvent recorded = RegistrationEvent.start();
+    try {
+      MemoryRegion region = domain.registerMemory(address, lengthBytes, access);
+      RegistrationEvent.end(recorded, name(), lengthBytes, true);
+      return new RegionRegistration(region);
+    } catch (VerbsException e) {
+      RegistrationEvent.end(recorded, name(), lengthBytes, false);
+      events.registrationFailed(e, lengthBytes);
+      throw e;
+    }
   }
 
   private static int verbsAccess(int access) {
@@ -176,6 +235,19 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
     endpoints.remove(endpoint);
   }
 
+  /** Takes the device's events; when that fails it is told once, until it works again. */
+  void housekeep() {
+    try {
+      drainEvents();
+      eventsUnreadable = false;
+    } catch (VerbsException e) {
+      if (!eventsUnreadable) {
+        eventsUnreadable = true;
+        events.callFailed(e);
+      }
+    }
+  }
+
   /** Takes the device's events and hands each to the endpoints it concerns. */
   void drainEvents() {
     if (!eventLock.tryLock()) {
@@ -194,7 +266,31 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
     }
   }
 
+  /**
+   * Nodes of one process share the context of a device, and who comes first reads an event: that of
+   * an object goes to the node that uses it, that of a port or the device to all.
+   */
   private void dispatch(AsyncEvent event) {
+    boolean ofAll = event.port() != 0 || event.type() == AsyncEvent.Type.DEVICE_FATAL;
+    boolean taken = false;
+    for (DeviceContext context : OPEN) {
+      if (isSameDevice(context) && (ofAll || context.user(event) != null)) {
+        context.take(event);
+        taken = true;
+      }
+    }
+    if (!taken) {
+      take(event);
+    }
+  }
+
+  @SuppressWarnings("ReferenceEquality") // one object for all who have opened it
+  private boolean isSameDevice(DeviceContext other) {
+    return other.device == device;
+  }
+
+  private void take(AsyncEvent event) {
+    events.tell(event, user(event));
     switch (event.type()) {
       case CQ_ERR -> failSource(event, Kind.DEVICE, "completion queue overrun");
       case QP_FATAL -> failSource(event, Kind.DEVICE, "queue pair in fatal error");
@@ -232,6 +328,13 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
     }
   }
 
+  /** The endpoint that uses the object of an event. */
+  private @Nullable VerbsEndpoint user(AsyncEvent event) {
+    return event.source() == null
+        ? null
+        : endpoints.stream().filter(e -> e.uses(event.source())).findFirst().orElse(null);
+  }
+
   private void failSource(AsyncEvent event, Kind kind, String what) {
     for (VerbsEndpoint endpoint : endpoints) {
       if (endpoint.uses(event.source())) {
@@ -246,6 +349,7 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
 
   @Override
   public void close() {
+    OPEN.remove(this);
     try (device) {
       domain.close();
     }

@@ -2,6 +2,9 @@ package io.rdma4j.provider.verbs;
 
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
+import io.rdma4j.status.EventKind;
+import io.rdma4j.status.EventSink;
+import io.rdma4j.status.EventSubject;
 import io.rdma4j.verbs.Completions;
 
 /**
@@ -62,6 +65,21 @@ final class Incident {
   EndpointFailure withFollowers(EndpointFailure cause) {
     return new EndpointFailure(
         cause.kind(), where + ": " + cause.message() + ", " + followersText());
+  }
+
+  /** Tells the journal: the real error as one event, flushes as its consequence. */
+  void tell(EventSink events, EventSubject subject) {
+    if (hasCause()) {
+      events.emit(
+          EventKind.COMPLETION_ERROR,
+          subject,
+          status,
+          vendorError,
+          followers,
+          Completions.statusText(status) + (onReceive ? ", receive" : ", send"));
+    } else if (followers > 0) {
+      events.emit(EventKind.COMPLETION_FLUSHED, subject, Completions.FLUSHED, 0, followers, "");
+    }
   }
 
   private String followersText() {

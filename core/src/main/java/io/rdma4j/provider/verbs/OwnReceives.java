@@ -59,6 +59,11 @@ final class OwnReceives extends ReceiveSide {
   }
 
   @Override
+  int withDevice() {
+    return withDevice;
+  }
+
+  @Override
   boolean isDrained() {
     return withDevice == 0;
   }

@@ -33,6 +33,9 @@ abstract sealed class ReceiveSide implements AutoCloseable permits OwnReceives, 
   /** Returns whether the device has given back all receives it took for this endpoint. */
   abstract boolean isDrained();
 
+  /** Returns how many receives the peer has at the device. */
+  abstract int withDevice();
+
   /** Gives back the slot of a data message; the device gets it with the next batch. */
   abstract void recycleData(int slot);
 
@@ -74,7 +77,7 @@ abstract sealed class ReceiveSide implements AutoCloseable permits OwnReceives, 
     return false;
   }
 
-  /** The peer may send from now on. */
+  /** The peer may send from now on, so receives may be taken. */
   void connected() {}
 
   /** The device takes no more receives for this endpoint. Any thread. */

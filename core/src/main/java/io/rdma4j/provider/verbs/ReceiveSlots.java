@@ -73,11 +73,14 @@ final class ReceiveSlots implements AutoCloseable {
   }
 
   /**
-   * Gives a slot its block; may wait for memory.
+   * Gives a slot its block if it has none; may wait for memory.
    *
    * @throws IOException when there is none
    */
   void fill(int slot) throws IOException {
+    if (blocks[slot] != ReceiveMemory.NONE) {
+      return;
+    }
     long block = memory.take(blockBytes);
     if (block == ReceiveMemory.NONE) {
       throw new IOException(
@@ -90,8 +93,12 @@ final class ReceiveSlots implements AutoCloseable {
     put(slot, block);
   }
 
-  /** Gives a slot its block if one is free at this moment. */
+  /** Gives a slot its block if it has none and one is free; returns whether it has one. */
   boolean fillFromFree(int slot) {
+    return blocks[slot] != ReceiveMemory.NONE || putFree(slot);
+  }
+
+  private boolean putFree(int slot) {
     long block = memory.takeFree(blockBytes);
     if (block == ReceiveMemory.NONE) {
       return false;
@@ -116,7 +123,7 @@ final class ReceiveSlots implements AutoCloseable {
       return ReceiveMemory.NONE;
     }
     long block = blocks[slot];
-    return fillFromFree(slot) ? block : ReceiveMemory.NONE;
+    return putFree(slot) ? block : ReceiveMemory.NONE;
   }
 
   /** Adds the receive of a slot to a list. */

@@ -45,12 +45,12 @@ final class SendBatch implements AutoCloseable {
   }
 
   /** Starts a request; its gather entries follow. */
-  SendList add(long sequence, int flags, boolean ownerWaits) {
+  SendList add(int opcode, long sequence, int flags, boolean ownerWaits) {
     if (requests.size() == 0) {
       tuner.begin();
     }
     ownersWait |= ownerWaits;
-    return requests.add(WorkRequestId.ofSend(sequence), SendList.OP_SEND, flags);
+    return requests.add(WorkRequestId.ofSend(sequence), opcode, flags);
   }
 
   int size() {

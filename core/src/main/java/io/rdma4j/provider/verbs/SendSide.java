@@ -2,6 +2,7 @@ package io.rdma4j.provider.verbs;
 
 import io.rdma4j.SendResult;
 import io.rdma4j.provider.EndpointListener;
+import io.rdma4j.provider.OneSided;
 import io.rdma4j.verbs.QueuePair;
 import io.rdma4j.verbs.SendList;
 import java.lang.foreign.MemorySegment;
@@ -23,6 +24,11 @@ import java.lang.invoke.VarHandle;
  *  | with the device | in the batch   |
  * </pre>
  *
+ * <p>An operation on the peer's memory takes a slot too, for its place in the order, but needs a
+ * credit only when it uses up a receive, and brings none. Reads and atomics under way are limited
+ * to what the two devices have agreed on: the device would let one more hold up everything behind
+ * it.
+ *
  * <p>The credits told in a header are those at the time it was queued; the last header of a batch
  * gets the newest ones when the doorbell is rung.
  *
@@ -32,6 +38,15 @@ import java.lang.invoke.VarHandle;
 final class SendSide implements AutoCloseable {
   static final int CONTROL_SENDS = 4;
   private static final long NO_TOKEN = -1;
+  private static final long NO_HEADER = -1;
+
+  /** What a slot with a token holds. */
+  private static final byte MESSAGE = 0;
+
+  private static final byte WRITE = 1;
+  private static final byte READ = 2;
+
+  private static final int REMOTE_ACCESS_ERROR = 10;
 
   private static final VarHandle LOCK;
   private static final VarHandle QUEUED;
@@ -39,6 +54,7 @@ final class SendSide implements AutoCloseable {
   private static final VarHandle COMPLETED;
   private static final VarHandle CREDIT_LIMIT;
   private static final VarHandle DATA_SENT;
+  private static final VarHandle READS_ENDED;
 
   static {
     try {
@@ -49,6 +65,7 @@ final class SendSide implements AutoCloseable {
       COMPLETED = lookup.findVarHandle(SendSide.class, "completed", long.class);
       CREDIT_LIMIT = lookup.findVarHandle(SendSide.class, "creditLimit", long.class);
       DATA_SENT = lookup.findVarHandle(SendSide.class, "dataSent", long.class);
+      READS_ENDED = lookup.findVarHandle(SendSide.class, "readsEnded", long.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -59,9 +76,13 @@ final class SendSide implements AutoCloseable {
   private final MemorySegment memory;
   private final SendBatch batch;
   private final long[] tokens;
+  private final byte[] kinds;
   private final int dataSlots;
   private final int maxInlineBytes;
   private final boolean gathers;
+
+  /** Set before the endpoint is handed out. */
+  private int readLimit;
 
   @SuppressWarnings("unused") // through LOCK
   private int lock;
@@ -72,13 +93,16 @@ final class SendSide implements AutoCloseable {
   private long dataQueued;
   private long dataSent;
   private long creditsTold;
-  private long lastHeader;
+  private long lastHeader = NO_HEADER;
+  private long readsStarted;
+  private long atomicsEnd;
   private int nextSlot;
   private volatile boolean shut;
 
   // Written by the polling thread.
   private long completed;
   private long creditLimit;
+  private long readsEnded;
   private int completedSlot;
 
   /**
@@ -100,6 +124,7 @@ final class SendSide implements AutoCloseable {
     memory = slots.memory();
     batch = new SendBatch(queuePair, slotCount, tuner);
     tokens = new long[slotCount];
+    kinds = new byte[slotCount];
     dataSlots = slotCount - CONTROL_SENDS;
     maxInlineBytes = queuePair.maxInlineBytes();
     gathers = gatherEntries > 1;
@@ -162,6 +187,68 @@ final class SendSide implements AutoCloseable {
     return SendResult.OK;
   }
 
+  /** Sets how many reads and atomics may be under way; before the first one. */
+  void limitReads(int limit) {
+    readLimit = limit;
+  }
+
+  /** Queues an operation on the peer's memory; the arguments are those of {@link OneSided}. */
+  long startRemote(
+      int opcode,
+      long remoteAddress,
+      int rkey,
+      long localAddress,
+      int lengthBytes,
+      int lkey,
+      long operand,
+      long desired,
+      long token) {
+    boolean reads = opcode != OneSided.WRITE && opcode != OneSided.WRITE_IMMEDIATE;
+    boolean takesReceive = opcode == OneSided.WRITE_IMMEDIATE;
+    lock();
+    try {
+      if (!hasSlot()
+          || (reads && readsStarted - (long) READS_ENDED.getAcquire(this) >= readLimit)
+          || (takesReceive && !hasCredit())) {
+        return noRoom();
+      }
+      // Without the fence a write might overtake an atomic that is still on its way.
+      int flags = !reads && atomicsEnd > (long) COMPLETED.getAcquire(this) ? SendList.FENCE : 0;
+      SendList request =
+          batch
+              .add(verbsOpcode(opcode), queued, flags, true)
+              .gather(localAddress, lengthBytes, lkey);
+      switch (opcode) {
+        case OneSided.FETCH_ADD, OneSided.COMPARE_AND_SWAP -> {
+          request.atomic(remoteAddress, rkey, operand, desired);
+          atomicsEnd = queued + 1;
+        }
+        case OneSided.WRITE_IMMEDIATE ->
+            request.remote(remoteAddress, rkey).withImmediate((int) operand);
+        default -> request.remote(remoteAddress, rkey);
+      }
+      kinds[nextSlot] = reads ? READ : WRITE;
+      readsStarted += reads ? 1 : 0;
+      dataQueued += takesReceive ? 1 : 0;
+      queue(token);
+      ringWhenFull();
+      return SendResult.OK;
+    } finally {
+      unlock();
+    }
+  }
+
+  private static int verbsOpcode(int opcode) {
+    return switch (opcode) {
+      case OneSided.READ -> SendList.OP_RDMA_READ;
+      case OneSided.WRITE -> SendList.OP_RDMA_WRITE;
+      case OneSided.WRITE_IMMEDIATE -> SendList.OP_RDMA_WRITE_WITH_IMM;
+      case OneSided.FETCH_ADD -> SendList.OP_FETCH_AND_ADD;
+      case OneSided.COMPARE_AND_SWAP -> SendList.OP_COMPARE_AND_SWAP;
+      default -> throw new IllegalArgumentException("no one-sided operation has opcode " + opcode);
+    };
+  }
+
   /** Posts what waits, so that room can come; the sender may not poll before it tries again. */
   private long noRoom() {
     if (shut) {
@@ -206,7 +293,7 @@ final class SendSide implements AutoCloseable {
       if (shut || !owesCredits()) {
         return;
       }
-      if (batch.size() > 0) {
+      if (lastHeader != NO_HEADER) {
         ring(); // a message that goes anyway tells them
       } else if (queued - (long) COMPLETED.getAcquire(this) < tokens.length - 1) {
         long toldBefore = creditsTold;
@@ -255,9 +342,15 @@ final class SendSide implements AutoCloseable {
   }
 
   private boolean hasRoom() {
-    return !shut
-        && dataQueued < (long) CREDIT_LIMIT.getAcquire(this)
-        && queued - (long) COMPLETED.getAcquire(this) < dataSlots;
+    return hasCredit() && hasSlot();
+  }
+
+  private boolean hasCredit() {
+    return dataQueued < (long) CREDIT_LIMIT.getAcquire(this);
+  }
+
+  private boolean hasSlot() {
+    return !shut && queued - (long) COMPLETED.getAcquire(this) < dataSlots;
   }
 
   /** Returns whether a send would not be held back; by the sending thread. */
@@ -276,12 +369,17 @@ final class SendSide implements AutoCloseable {
     lastHeader = at;
     MessageHeader.write(memory, at, lengthBytes, (int) creditsTold, kind, type, correlationId);
     int flags = MessageHeader.BYTES + lengthBytes <= maxInlineBytes ? SendList.INLINE : 0;
-    return batch.add(queued, flags, token != NO_TOKEN);
+    kinds[nextSlot] = MESSAGE;
+    return batch.add(SendList.OP_SEND, queued, flags, token != NO_TOKEN);
   }
 
   private void queueData(long token) {
     dataQueued++;
     queue(token);
+    ringWhenFull();
+  }
+
+  private void ringWhenFull() {
     if (batch.isFull()) {
       try {
         ring();
@@ -314,9 +412,12 @@ final class SendSide implements AutoCloseable {
       return;
     }
     long credits = receives.credits();
-    if (credits != creditsTold) {
-      creditsTold = credits;
-      MessageHeader.setCredits(memory, lastHeader, (int) credits);
+    if (lastHeader != NO_HEADER) {
+      if (credits != creditsTold) {
+        creditsTold = credits;
+        MessageHeader.setCredits(memory, lastHeader, (int) credits);
+      }
+      lastHeader = NO_HEADER;
     }
     DATA_SENT.setRelease(this, dataQueued);
     POSTED.setRelease(this, queued);
@@ -335,29 +436,58 @@ final class SendSide implements AutoCloseable {
    * @return tokens given back
    */
   int complete(long sequence, EndpointListener listener) {
+    return free(endBehind(sequence), OneSided.DONE, listener);
+  }
+
+  /**
+   * Frees all slots up to a request that failed. Whether the ones before it took effect is not
+   * certain on every device.
+   *
+   * @return tokens given back
+   */
+  int failed(long sequence, int status, EndpointListener listener) {
+    long end = endBehind(sequence);
+    int givenBack = free(end - 1, OneSided.UNKNOWN, listener);
+    int outcome = status == REMOTE_ACCESS_ERROR ? OneSided.REFUSED : OneSided.UNKNOWN;
+    return givenBack + free(end, outcome, listener);
+  }
+
+  private long endBehind(long sequence) {
     long posted = (long) POSTED.getAcquire(this);
     if (sequence >= posted) {
       if (!shut) {
         throw new IllegalStateException("completion of request " + sequence + ", never posted");
       }
       // siw may queue a request, refuse it all the same, and flush it later: it was not counted.
-      sequence = posted - 1;
+      return posted;
     }
-    return free(sequence + 1, listener);
+    return sequence + 1;
   }
 
-  private int free(long end, EndpointListener listener) {
+  private int free(long end, int outcome, EndpointListener listener) {
     int givenBack = 0;
     while (completed < end) {
       long token = tokens[completedSlot];
+      byte kind = kinds[completedSlot];
       completedSlot = completedSlot + 1 == tokens.length ? 0 : completedSlot + 1;
       COMPLETED.setRelease(this, completed + 1);
       if (token != NO_TOKEN) {
         givenBack++;
-        listener.onSent(token);
+        giveBack(kind, token, outcome, listener);
       }
     }
     return givenBack;
+  }
+
+  private void giveBack(byte kind, long token, int outcome, EndpointListener listener) {
+    if (kind == MESSAGE) {
+      listener.onSent(token);
+      return;
+    }
+    if (kind == READ) {
+      READS_ENDED.setRelease(this, readsEnded + 1);
+    }
+    listener.onRemoteEnd(token, outcome);
   }
 
   /**
@@ -370,7 +500,7 @@ final class SendSide implements AutoCloseable {
     RuntimeException failure = null;
     while (completed < end) {
       try {
-        givenBack += free(completed + 1, listener);
+        givenBack += free(completed + 1, OneSided.UNKNOWN, listener);
       } catch (RuntimeException e) {
         // The listener's: the other tokens have to come back all the same.
         if (failure == null) {
@@ -395,7 +525,7 @@ final class SendSide implements AutoCloseable {
       tokens[slot] = NO_TOKEN;
       if (token != NO_TOKEN) {
         givenBack++;
-        listener.onSent(token);
+        giveBack(kinds[slot], token, OneSided.UNKNOWN, listener);
       }
     }
     return givenBack;

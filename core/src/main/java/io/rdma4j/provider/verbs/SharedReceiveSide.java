@@ -91,6 +91,11 @@ final class SharedReceiveSide extends ReceiveSide {
   }
 
   @Override
+  int withDevice() {
+    return promised;
+  }
+
+  @Override
   boolean isDrained() {
     return lastReached;
   }

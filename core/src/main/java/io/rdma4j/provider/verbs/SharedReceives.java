@@ -244,6 +244,9 @@ final class SharedReceives implements AutoCloseable {
         }
         postMade();
       }
+    } catch (PostRefusedException e) {
+      LOG.log(
+          Level.WARNING, "device " + context.name() + " takes no more shared receives for now", e);
     } finally {
       making.unlock();
     }

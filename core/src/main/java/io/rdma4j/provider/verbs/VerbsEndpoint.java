@@ -8,7 +8,10 @@ import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.OneSided;
+import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
+import io.rdma4j.status.EventSubject;
 import io.rdma4j.verbs.CmEvent;
 import io.rdma4j.verbs.CmId;
 import io.rdma4j.verbs.CompletionChannel;
@@ -72,12 +75,18 @@ final class VerbsEndpoint implements Endpoint {
   private final ResourceStack resources;
   private final Completions batch;
   private final Incident incident;
-  private final String description;
   private final int port;
+  private final int queuePairNumber;
   private final AtomicReference<@Nullable EndpointFailure> trouble = new AtomicReference<>();
   private final Object eventLock = new Object();
 
   private volatile State state = State.OPEN;
+
+  /** Set before the endpoint is handed out. */
+  private @Nullable VerbsOneSided oneSided;
+
+  private String description;
+
   private boolean eventsClosed;
 
   /** The completion queue announces its next completion; the set-up has asked for that. */
@@ -118,7 +127,8 @@ final class VerbsEndpoint implements Endpoint {
     batch = resources.own(new Completions(BATCH));
     port = id.devicePort();
     description = "verbs " + context.name() + " port " + port + " to " + peer;
-    incident = new Incident("queue pair " + queuePair.number() + ", " + description);
+    queuePairNumber = queuePair.number();
+    incident = new Incident("queue pair " + queuePairNumber + ", " + description);
   }
 
   @Override
@@ -141,13 +151,69 @@ final class VerbsEndpoint implements Endpoint {
     return config.maxMessageBytes();
   }
 
+  @Override
+  public @Nullable QueuePairStatus queuePair() {
+    return switch (state) {
+      case OPEN -> new QueuePairStatus(queuePairNumber, "RTS");
+      case DRAINING, ENDED -> new QueuePairStatus(queuePairNumber, "ERR");
+      case CLOSED -> null;
+    };
+  }
+
+  @Override
+  public EventSubject subject() {
+    return EventSubject.queuePair(context.name(), port, queuePair.number());
+  }
+
+  /** Returns in words what is with the device. */
+  String load() {
+    return "the completion queue has an entry for each request of the queue pair; %d sends and %d"
+            .formatted(sends.outstanding(), receives.withDevice())
+        + " receives are outstanding";
+  }
+
   int port() {
     return port;
   }
 
-  /** Makes the events of the device reach this endpoint; the peer may send from now on. */
-  void startWatching() {
+  @Override
+  public @Nullable OneSided oneSided() {
+    return oneSided;
+  }
+
+  DeviceContext context() {
+    return context;
+  }
+
+  /** Takes up operations on the peer's memory, once the two devices have agreed on their number. */
+  void offerOneSided(int maxReads, long pathId) {
+    int maxTransferBytes = context.maxTransferBytes(port);
+    if (context.servesPeers() && maxReads > 0) {
+      oneSided =
+          new VerbsOneSided(
+              this, sends, context.device().attributes(), maxTransferBytes, maxReads, pathId);
+      if (!oneSided.servesAtomics()) {
+        description += ", the peer's atomics by message: the device's are not atomic towards us";
+      }
+    }
+  }
+
+  boolean isOpen() {
+    return state == State.OPEN;
+  }
+
+  /** Returns why nothing more can be sent. */
+  long refusal() {
+    return refusal(state);
+  }
+
+  /** The peer is about to be told that it may send. */
+  void peerMaySend() {
     receives.connected();
+  }
+
+  /** Makes the events of the device reach this endpoint. */
+  void startWatching() {
     context.add(this);
   }
 
@@ -189,9 +255,9 @@ final class VerbsEndpoint implements Endpoint {
       int lkey,
       long token) {
     checkMessage(type, source, offset, lengthBytes);
-    if (token < 0 || !source.isNative()) {
+    if (token == NO_TOKEN || !source.isNative()) {
       throw new IllegalArgumentException(
-          "a registered send needs native memory and a token >= 0, not " + token);
+          "a registered send needs native memory and a token other than -1, not " + token);
     }
     State now = state;
     if (now != State.OPEN) {
@@ -240,7 +306,7 @@ final class VerbsEndpoint implements Endpoint {
     return now == State.CLOSED ? SendResult.CLOSED : SendResult.NOT_CONNECTED;
   }
 
-  private long failSend(RuntimeException e) {
+  long failSend(RuntimeException e) {
     report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
     return SendResult.NOT_CONNECTED;
   }
@@ -365,7 +431,11 @@ final class VerbsEndpoint implements Endpoint {
 
   /** Returns the messages delivered: 1 or 0. */
   private int onReceive(int i, EndpointListener listener) {
-    int messages = arrivals.take(WorkRequestId.slot(batch.wrId(i)), batch.lengthBytes(i), listener);
+    int slot = WorkRequestId.slot(batch.wrId(i));
+    int messages =
+        batch.opcode(i) == Completions.OPCODE_RECEIVE_WRITE_WITH_IMM
+            ? arrivals.takeImmediate(slot, batch.immediate(i), batch.lengthBytes(i), listener)
+            : arrivals.take(slot, batch.lengthBytes(i), listener);
     EndpointFailure end = arrivals.end();
     if (end != null) {
       onPeersEnd(end);
@@ -392,7 +462,9 @@ final class VerbsEndpoint implements Endpoint {
     long wrId = batch.wrId(i);
     boolean receive = WorkRequestId.isReceive(wrId);
     incident.note(receive, batch.status(i), batch.vendorError(i));
-    return takeBack(wrId, listener);
+    return receive
+        ? takeBack(wrId, listener)
+        : sends.failed(WorkRequestId.sequence(wrId), batch.status(i), listener);
   }
 
   private int takeBack(long wrId, EndpointListener listener) {
@@ -473,6 +545,7 @@ final class VerbsEndpoint implements Endpoint {
 
   private int end(EndpointListener listener) {
     state = State.ENDED;
+    incident.tell(context.events().sink(), subject());
     EndpointFailure reported = trouble.get();
     EndpointFailure cause;
     if (reported != null && (reported.kind() == Kind.PEER_CLOSED || !incident.hasCause())) {
@@ -506,12 +579,13 @@ final class VerbsEndpoint implements Endpoint {
   private void drainEvents() {
     try {
       context.drainEvents();
-    } catch (PostRefusedException | VerbsException e) {
+    } catch (VerbsException e) {
       report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
     }
   }
 
   private void onConnectionEvent(CmEvent event) {
+    context.events().tell(event, subject());
     switch (event.type()) {
       case DISCONNECTED ->
           report(new EndpointFailure(Kind.PEER_LOST, "the peer's end was disconnected"));

@@ -9,6 +9,7 @@ import io.rdma4j.provider.Handshake;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.Provider;
 import io.rdma4j.provider.ReceiveMemory;
+import io.rdma4j.status.EventSink;
 import io.rdma4j.verbs.Device;
 import io.rdma4j.verbs.DeviceInfo;
 import io.rdma4j.verbs.PortAttributes;
@@ -47,6 +48,7 @@ public final class VerbsProvider implements Provider {
   private final Verbs verbs;
   private final VerbsSettings settings;
   private final NanoClock clock;
+  private final EventSink events;
   private final Map<String, DeviceContext> contexts = new LinkedHashMap<>();
   private final List<String> skipped = new ArrayList<>();
   private final int transports;
@@ -62,9 +64,20 @@ public final class VerbsProvider implements Provider {
    * @param clock for the bounds of an endpoint's closing; read by its polling thread
    */
   public VerbsProvider(Verbs verbs, VerbsSettings settings, NanoClock clock) {
+    this(verbs, settings, clock, EventSink.NONE);
+  }
+
+  /**
+   * Opens the usable devices of a stack.
+   *
+   * @param clock for the bounds of an endpoint's closing; read by its polling thread
+   * @param events hears what the devices announce, and what fails on them
+   */
+  public VerbsProvider(Verbs verbs, VerbsSettings settings, NanoClock clock, EventSink events) {
     this.verbs = verbs;
     this.settings = settings;
     this.clock = clock;
+    this.events = events;
     int found = 0;
     for (DeviceInfo info : verbs.devices()) {
       if (!info.availability().usable()) {
@@ -82,7 +95,9 @@ public final class VerbsProvider implements Provider {
 
   /** Opens a device and returns its transports. */
   private int open(DeviceInfo info) {
-    DeviceContext context = new DeviceContext(verbs.open(info.name()), settings, clock);
+    boolean servesPeers = info.transport() != DeviceInfo.Transport.IWARP;
+    DeviceContext context =
+        new DeviceContext(verbs.open(info.name()), settings, clock, servesPeers, events);
     try {
       int found = transportsOf(info, context.device());
       contexts.put(info.name(), context);
@@ -123,6 +138,12 @@ public final class VerbsProvider implements Provider {
   @Override
   public List<MemoryRegistrar> registrars() {
     return List.copyOf(contexts.values());
+  }
+
+  /** Takes the events of every device, those without a connection as well. */
+  @Override
+  public void housekeep(long nowNs) {
+    contexts.values().forEach(DeviceContext::housekeep);
   }
 
   @Override

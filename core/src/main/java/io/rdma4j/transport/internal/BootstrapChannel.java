@@ -54,7 +54,9 @@ public final class BootstrapChannel {
     /** Initiator: this is a connection that exists already. */
     RESUME(8),
     /** How much has been delivered on the paths before. */
-    DELIVERED(9);
+    DELIVERED(9),
+    /** The last one of an end whose connection has failed: what it saw of the fault. */
+    DIGEST(10);
 
     private final byte code;
 
@@ -182,6 +184,16 @@ public final class BootstrapChannel {
   /** Returns the encoded heartbeat frame. */
   public static byte[] heartbeat() {
     return frame(Kind.HEARTBEAT, new byte[0]).array();
+  }
+
+  /** Returns whether the kind of a frame is that of {@link #digest}. */
+  public static boolean isDigest(byte kind) {
+    return kind == Kind.DIGEST.code;
+  }
+
+  /** Returns the encoded frame that tells of a fault. */
+  public static byte[] digest(byte[] facts) {
+    return frame(Kind.DIGEST, facts).array();
   }
 
   /** Encodes a frame. */

@@ -55,6 +55,7 @@ final class Layouts {
       at("struct ibv_device_attr", "max_qp_rd_atom", 144);
   static final long DEVICE_ATTR_MAX_QP_INIT_RD_ATOM =
       at("struct ibv_device_attr", "max_qp_init_rd_atom", 156);
+  static final long DEVICE_ATTR_ATOMIC_CAP = at("struct ibv_device_attr", "atomic_cap", 164);
   static final long DEVICE_ATTR_MAX_SRQ = at("struct ibv_device_attr", "max_srq", 212);
   static final long DEVICE_ATTR_PHYS_PORT_CNT = at("struct ibv_device_attr", "phys_port_cnt", 227);
 

@@ -12,6 +12,7 @@ import io.rdma4j.verbs.CompletionChannel;
 import io.rdma4j.verbs.CompletionQueue;
 import io.rdma4j.verbs.Device;
 import io.rdma4j.verbs.DeviceAttributes;
+import io.rdma4j.verbs.DeviceAttributes.Atomics;
 import io.rdma4j.verbs.PortAttributes;
 import io.rdma4j.verbs.ProtectionDomain;
 import java.lang.foreign.MemorySegment;
@@ -114,7 +115,8 @@ final class NativeDevice extends NativeObject implements Device {
         attr.get(JAVA_INT, Layouts.DEVICE_ATTR_MAX_QP_INIT_RD_ATOM),
         attr.get(JAVA_INT, Layouts.DEVICE_ATTR_MAX_SRQ),
         Byte.toUnsignedInt(attr.get(JAVA_BYTE, Layouts.DEVICE_ATTR_PHYS_PORT_CNT)),
-        completionVectors);
+        completionVectors,
+        Atomics.of(attr.get(JAVA_INT, Layouts.DEVICE_ATTR_ATOMIC_CAP)));
   }
 
   /** Returns an unsigned size, or the largest long when it is beyond (rxe has no limit). */
@@ -209,27 +211,35 @@ final class NativeDevice extends NativeObject implements Device {
       if (errno != 0) {
         throw Errno.failure(ibverbs.getAsyncEvent.name(), errno, toString());
       }
-      int rawType = event.get(JAVA_INT, Layouts.ASYNC_EVENT_TYPE);
-      AsyncEvent.Type type = AsyncEvent.Type.of(rawType);
-      AutoCloseable source = null;
-      int port = 0;
-      switch (type) {
-        case PORT_ACTIVE,
-            PORT_ERR,
-            LID_CHANGE,
-            PKEY_CHANGE,
-            SM_CHANGE,
-            CLIENT_REREGISTER,
-            GID_CHANGE ->
-            port = event.get(JAVA_INT, Layouts.ASYNC_EVENT_ELEMENT);
-        case DEVICE_FATAL, UNKNOWN -> {
-          // Nothing more is known of these.
-        }
-        default -> source = elements.get(event.get(ADDRESS, Layouts.ASYNC_EVENT_ELEMENT).address());
+      // Until it is acknowledged its object can not be destroyed, and so keeps its address.
+      try {
+        return eventOf(event);
+      } finally {
+        ibverbs.ackAsyncEvent.run(frame, event);
       }
-      ibverbs.ackAsyncEvent.run(frame, event);
-      return new AsyncEvent(type, rawType, source, port);
     }
+  }
+
+  private AsyncEvent eventOf(MemorySegment event) {
+    int rawType = event.get(JAVA_INT, Layouts.ASYNC_EVENT_TYPE);
+    AsyncEvent.Type type = AsyncEvent.Type.of(rawType);
+    AutoCloseable source = null;
+    int port = 0;
+    switch (type) {
+      case PORT_ACTIVE,
+          PORT_ERR,
+          LID_CHANGE,
+          PKEY_CHANGE,
+          SM_CHANGE,
+          CLIENT_REREGISTER,
+          GID_CHANGE ->
+          port = event.get(JAVA_INT, Layouts.ASYNC_EVENT_ELEMENT);
+      case DEVICE_FATAL, UNKNOWN -> {
+        // Nothing more is known of these.
+      }
+      default -> source = elements.get(event.get(ADDRESS, Layouts.ASYNC_EVENT_ELEMENT).address());
+    }
+    return new AsyncEvent(type, rawType, source, port);
   }
 
   VerbsException creationFailure(NativeFunction call, int errno, String subject) {

@@ -9,14 +9,22 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rdma4j.os.Mapping;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.Recorder;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.FutureTask;
@@ -25,6 +33,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** A ring by itself, in plain memory. */
 @Timeout(100)
@@ -118,6 +127,55 @@ final class RingTest {
   }
 
   @Test
+  void leavesZerosAtLineStartsAloneInWhatItGivesBack() {
+    byte[] ones = new byte[MAX];
+    Arrays.fill(ones, (byte) -1);
+    MemorySegment payload = MemorySegment.ofArray(ones);
+    for (int i = 0; i < 100; i++) {
+      assertEquals(RingWriter.WRITTEN, writer.write(1, -1, payload, 0, i * 7 % MAX));
+      assertEquals(1, reader.poll(recorder, 1));
+      reader.reclaim();
+      for (long line = 0; line < CAPACITY; line += LINE_BYTES) {
+        assertEquals(0, ring.get(JAVA_LONG, line), "line at " + line + " after message " + i);
+      }
+    }
+  }
+
+  @Test
+  void goesOnBehindAMessageWhoseListenerThrew() {
+    assertEquals(RingWriter.WRITTEN, write(1, 500));
+    assertEquals(RingWriter.WRITTEN, write(2, 20));
+    var thrown =
+        assertThrows(
+            IllegalStateException.class,
+            () -> reader.poll(new Thrower(), 16),
+            "what a listener throws is its caller's to handle");
+    assertEquals("thrown by the listener", thrown.getMessage());
+    assertEquals(1, reader.poll(recorder, 16));
+    assertReceived(recorder.messages.getFirst(), 2, 20);
+    reader.reclaim();
+    assertDrained();
+  }
+
+  private static final class Thrower implements EndpointListener {
+    @Override
+    public void onMessage(
+        int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
+      throw new IllegalStateException("thrown by the listener");
+    }
+
+    @Override
+    public void onSent(long token) {
+      throw new AssertionError("token " + token);
+    }
+
+    @Override
+    public void onFailure(EndpointFailure cause) {
+      throw new AssertionError(cause);
+    }
+  }
+
+  @Test
   void neverBlocksAReaderThatReclaimsLate() {
     // Without the reclaim of an idle poll, space must still come back every quarter of the ring.
     for (int i = 0; i < 1000; i++) {
@@ -151,6 +209,27 @@ final class RingTest {
     assertEquals(RingWriter.WRITTEN, write(5, 200));
     assertEquals(1, reader.poll(recorder, 16));
     assertReceived(recorder.messages.getFirst(), 5, 200);
+  }
+
+  @Test
+  void leavesNothingBehindOfASourceThatFailsHalfWay(@TempDir Path directory) throws IOException {
+    int pageBytes = (int) Mapping.pageSizeBytes();
+    Path path = directory.resolve("source");
+    byte[] ones = new byte[2 * pageBytes];
+    Arrays.fill(ones, (byte) -1);
+    Files.write(path, ones);
+    try (FileChannel file =
+            FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        Arena mapped = Arena.ofConfined()) {
+      MemorySegment source = file.map(FileChannel.MapMode.READ_ONLY, 0, 2L * pageBytes, mapped);
+      file.truncate(pageBytes);
+      assertThrows(InternalError.class, () -> writer.write(1, 1, source, pageBytes - MAX / 2, MAX));
+    }
+    assertDrained();
+    assertEquals(RingWriter.WRITTEN, write(5, 20));
+    assertEquals(1, reader.poll(recorder, 16));
+    assertReceived(recorder.messages.getFirst(), 5, 20);
+    assertDrained();
   }
 
   @Test

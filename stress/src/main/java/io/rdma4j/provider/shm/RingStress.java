@@ -140,4 +140,66 @@ public final class RingStress {
       result.r2 = check.broken;
     }
   }
+
+  /** A reader that gives a record back before it has delivered and zeroed it. */
+  @JCStressTest
+  @Outcome(id = "12, 0", expect = Expect.ACCEPTABLE, desc = "all whole and in order")
+  @Outcome(
+      expect = Expect.ACCEPTABLE_INTERESTING,
+      desc = "a message is overwritten while it is delivered, or zeroed before")
+  @State
+  public static class GiveBackFirst {
+    private static final int PATIENCE = 10_000;
+    private static final long RECORD_BYTES = RecordLayout.recordBytes(PAYLOAD_BYTES);
+
+    private final MemorySegment consumer = memory(1);
+    private final MemorySegment ring = memory(RING_LONGS);
+    private final RingWriter writer = new RingWriter(ring, consumer);
+    private final MemorySegment payload = memory(PAYLOAD_LONGS);
+    private final Check check = new Check();
+
+    @Actor
+    public void sender() {
+      int tries = 0;
+      for (int message = 1; message <= MESSAGES && tries < PATIENCE; tries++) {
+        fill(payload, message);
+        if (writer.write(1, message, payload, 0, PAYLOAD_BYTES) == RingWriter.WRITTEN) {
+          message++;
+          tries = 0;
+        }
+      }
+    }
+
+    @Actor
+    public void poller() {
+      long position = 0;
+      int tries = 0;
+      while (check.messages < MESSAGES && tries < PATIENCE) {
+        long index = position & ring.byteSize() - 1;
+        if ((long) RecordLayout.WORD.getAcquire(ring, index) == 0) {
+          tries++;
+          Thread.onSpinWait();
+          continue;
+        }
+        tries = 0;
+        position += RECORD_BYTES;
+        RecordLayout.WORD.setRelease(consumer, 0L, position);
+        check.onMessage(
+            1,
+            ring.get(JAVA_LONG, index + RecordLayout.CORRELATION_ID),
+            ring,
+            index + RecordLayout.HEADER_BYTES,
+            PAYLOAD_BYTES);
+        for (long line = index; line < index + RECORD_BYTES; line += RecordLayout.LINE_BYTES) {
+          ring.set(JAVA_LONG, line, 0L);
+        }
+      }
+    }
+
+    @Arbiter
+    public void look(II_Result result) {
+      result.r1 = check.messages;
+      result.r2 = check.broken;
+    }
+  }
 }

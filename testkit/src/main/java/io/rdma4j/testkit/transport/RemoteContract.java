@@ -15,6 +15,7 @@ import io.rdma4j.transport.ConnectionHandler;
 import io.rdma4j.transport.ExportedRegion;
 import io.rdma4j.transport.Message;
 import io.rdma4j.transport.Node;
+import io.rdma4j.transport.NodeConfig;
 import io.rdma4j.transport.NodeConfig.Threading;
 import io.rdma4j.transport.RegionDescriptor;
 import io.rdma4j.transport.RemoteHandler;
@@ -23,6 +24,7 @@ import io.rdma4j.transport.RequestFailedException;
 import io.rdma4j.transport.RequestFailedException.Cause;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -47,6 +49,12 @@ public abstract class RemoteContract extends TransportFixture {
 
   /** Creates the suite. */
   protected RemoteContract() {}
+
+  /** A loaded machine must not be taken for a peer that does not let go. */
+  @Override
+  protected NodeConfig.Builder configure(NodeConfig.Builder builder) {
+    return super.configure(builder).closeTimeout(Duration.ofSeconds(5));
+  }
 
   @AfterEach
   void closeArena() {

@@ -45,9 +45,14 @@ public abstract class TransportFixture {
   /** Closes what a test has opened, last first. */
   @AfterEach
   void closeAll() throws Exception {
-    for (AutoCloseable resource : toClose.reversed()) {
-      resource.close();
+    while (!toClose.isEmpty()) {
+      toClose.removeLast().close();
     }
+  }
+
+  /** Returns what was opened, by its place. */
+  final AutoCloseable opened(int place) {
+    return toClose.get(place);
   }
 
   final <T extends AutoCloseable> T closeLater(T resource) {

@@ -1,5 +1,6 @@
 package io.rdma4j.testkit.verbs;
 
+import io.rdma4j.verbs.SendList;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -43,6 +44,10 @@ public final class Ledger {
   private long signaledSends;
   private long receiverNotReady;
   private long stalePosts;
+  private long remoteReads;
+  private long remoteWrites;
+  private long remoteAtomics;
+  private int mostReadsUnderWay;
 
   Ledger() {}
 
@@ -106,6 +111,26 @@ public final class Ledger {
     return stalePosts;
   }
 
+  /** Returns the RDMA reads taken. */
+  public synchronized long remoteReads() {
+    return remoteReads;
+  }
+
+  /** Returns the RDMA writes taken, those with immediate data too. */
+  public synchronized long remoteWrites() {
+    return remoteWrites;
+  }
+
+  /** Returns the atomics taken. */
+  public synchronized long remoteAtomics() {
+    return remoteAtomics;
+  }
+
+  /** Returns the most reads and atomics that were ever under way on one queue pair. */
+  public synchronized int mostReadsUnderWay() {
+    return mostReadsUnderWay;
+  }
+
   /**
    * Checks that every object was given back.
    *
@@ -150,6 +175,21 @@ public final class Ledger {
   synchronized void sendKind(boolean inline, boolean signaled) {
     inlineSends += inline ? 1 : 0;
     signaledSends += signaled ? 1 : 0;
+  }
+
+  synchronized void sendOpcode(int opcode) {
+    switch (opcode) {
+      case SendList.OP_RDMA_READ -> remoteReads++;
+      case SendList.OP_RDMA_WRITE, SendList.OP_RDMA_WRITE_WITH_IMM -> remoteWrites++;
+      case SendList.OP_FETCH_AND_ADD, SendList.OP_COMPARE_AND_SWAP -> remoteAtomics++;
+      default -> {
+        // A message.
+      }
+    }
+  }
+
+  synchronized void readsUnderWay(int count) {
+    mostReadsUnderWay = Math.max(mostReadsUnderWay, count);
   }
 
   synchronized void receiverWasNotReady() {

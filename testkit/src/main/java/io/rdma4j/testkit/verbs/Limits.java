@@ -1,6 +1,7 @@
 package io.rdma4j.testkit.verbs;
 
 import io.rdma4j.verbs.DeviceAttributes;
+import io.rdma4j.verbs.DeviceAttributes.Atomics;
 
 /**
  * Limits of a scripted device, generous unless set. Set them before the object concerned is made.
@@ -32,6 +33,15 @@ public final class Limits {
   /** Depth of a send or receive queue. */
   public int maxQueuePairWorkRequests = 1 << 14;
 
+  /** Reads and atomics under way from and to one queue pair. */
+  public int maxReadAtomic = 16;
+
+  /** Towards whom atomics are atomic. */
+  public Atomics atomics = Atomics.GLOBAL;
+
+  /** Largest message of a port. */
+  public long maxMessageBytes = 1L << 30;
+
   Limits() {}
 
   DeviceAttributes attributes() {
@@ -44,10 +54,11 @@ public final class Limits {
         1 << 16,
         maxCompletionQueueEntries,
         maxMemoryRegions,
-        16,
-        16,
+        maxReadAtomic,
+        maxReadAtomic,
         1 << 10,
         1,
-        1);
+        1,
+        atomics);
   }
 }

@@ -2,6 +2,7 @@ package io.rdma4j.testkit.verbs;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
 
 /**
  * All memory of this process by address, as a device sees it. Whoever calls has checked the address
@@ -9,6 +10,7 @@ import java.lang.foreign.ValueLayout;
  */
 final class NativeMemory {
   private static final MemorySegment ALL = everything();
+  private static final VarHandle WORD = ValueLayout.JAVA_LONG.varHandle();
 
   private NativeMemory() {}
 
@@ -29,11 +31,21 @@ final class NativeMemory {
     MemorySegment.copy(from, at, ALL, ValueLayout.JAVA_BYTE, to, lengthBytes);
   }
 
-  static long getLong(long address) {
-    return ALL.get(ValueLayout.JAVA_LONG, address);
+  static void putLong(long address, long value) {
+    ALL.set(ValueLayout.JAVA_LONG_UNALIGNED, address, value);
   }
 
-  static void putLong(long address, long value) {
-    ALL.set(ValueLayout.JAVA_LONG, address, value);
+  /** Adds to a word, atomically towards this process too; returns the word before. */
+  static long getAndAdd(long address, long addend) {
+    return (long) WORD.getAndAdd(ALL, address, addend);
+  }
+
+  /** Replaces a word, atomically towards this process too; returns the word before. */
+  static long compareAndExchange(long address, long expected, long desired) {
+    return (long) WORD.compareAndExchange(ALL, address, expected, desired);
+  }
+
+  static long getLong(long address) {
+    return ALL.get(ValueLayout.JAVA_LONG, address);
   }
 }

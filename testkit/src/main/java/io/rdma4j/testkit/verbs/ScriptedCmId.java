@@ -45,7 +45,20 @@ final class ScriptedCmId implements CmId {
   }
 
   private void post(CmEvent.Type type, int status, byte[] data, @Nullable ScriptedCmId newId) {
-    CmEvent event = manager.filter(new CmEvent(type, status, data, 1, 1, newId));
+    post(new CmEvent(type, status, data, 0, 0, newId));
+  }
+
+  /** Posts an event that tells what the peer has asked for, seen from this side. */
+  private void post(
+      CmEvent.Type type, byte[] data, CmParameters ofPeer, @Nullable ScriptedCmId newId) {
+    int served = ofPeer.initiatorDepth();
+    int wanted = ofPeer.responderResources();
+    post(new CmEvent(type, 0, data, served, wanted, newId));
+  }
+
+  private void post(CmEvent raised) {
+    ScriptedCmId newId = (ScriptedCmId) raised.newId();
+    CmEvent event = manager.filter(raised);
     if (newId != null && (event == null || event.newId() == null)) {
       newId.unanswered = false;
       newId.close();
@@ -188,7 +201,7 @@ final class ScriptedCmId implements CmId {
       child.peer = this;
       child.unanswered = true;
       peer = child;
-      listener.post(CmEvent.Type.CONNECT_REQUEST, 0, data, child);
+      listener.post(CmEvent.Type.CONNECT_REQUEST, data, parameters, child);
     }
   }
 
@@ -219,7 +232,7 @@ final class ScriptedCmId implements CmId {
       theirs.connect(mine, initiator.rnrRetryCount);
       connected = true;
       initiator.connected = true;
-      initiator.post(CmEvent.Type.ESTABLISHED, 0, data, null);
+      initiator.post(CmEvent.Type.ESTABLISHED, data, parameters, null);
       post(CmEvent.Type.ESTABLISHED, 0, NO_DATA, null);
     }
   }

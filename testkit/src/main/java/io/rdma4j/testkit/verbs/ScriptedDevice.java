@@ -13,14 +13,16 @@ import io.rdma4j.verbs.QueuePairConfig;
 import java.net.InetAddress;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** A device without hardware. It is closed when each opener has closed it. */
+/**
+ * A device without hardware. Opening it several times gives the same object, which is closed when
+ * each opener has closed it.
+ */
 public final class ScriptedDevice implements Device {
   /** Event types in the order of their C numbers. */
   private static final List<AsyncEvent.Type> EVENT_TYPES = List.of(AsyncEvent.Type.values());
@@ -144,6 +146,20 @@ public final class ScriptedDevice implements Device {
     }
   }
 
+  /** Raises an asynchronous event by its C number, one that this version may not know. */
+  public void raise(int rawType, @Nullable AutoCloseable source, int port) {
+    synchronized (wire) {
+      events.add(new AsyncEvent(AsyncEvent.Type.of(rawType), rawType, source, port));
+    }
+  }
+
+  /** Returns how many events were raised and not yet read, and so not acknowledged. */
+  public int unacknowledgedEvents() {
+    synchronized (wire) {
+      return events.size();
+    }
+  }
+
   DeviceInfo info() {
     return new DeviceInfo(name, name.hashCode(), transport, availability);
   }
@@ -152,7 +168,7 @@ public final class ScriptedDevice implements Device {
     return addresses.contains(address);
   }
 
-  Device open() {
+  ScriptedDevice open() {
     synchronized (wire) {
       wire.faults.enter("ibv_open_device", this);
       if (!availability.usable()) {
@@ -160,7 +176,7 @@ public final class ScriptedDevice implements Device {
       }
       openers++;
       wire.ledger.created(Ledger.Kind.DEVICE);
-      return new ScriptedContext(this);
+      return this;
     }
   }
 
@@ -188,7 +204,8 @@ public final class ScriptedDevice implements Device {
   public PortAttributes port(int port) {
     synchronized (wire) {
       wire.faults.enter("ibv_query_port", this);
-      return new PortAttributes(portState, 4096, 1L << 30, 1, 0, PortAttributes.LinkLayer.ETHERNET);
+      return new PortAttributes(
+          portState, 4096, limits.maxMessageBytes, 1, 0, PortAttributes.LinkLayer.ETHERNET);
     }
   }
 
@@ -201,13 +218,9 @@ public final class ScriptedDevice implements Device {
 
   @Override
   public ProtectionDomain allocateProtectionDomain() {
-    return allocateProtectionDomain(this);
-  }
-
-  ProtectionDomain allocateProtectionDomain(Device opener) {
     synchronized (wire) {
       wire.faults.enter("ibv_alloc_pd", this);
-      var domain = new ScriptedProtectionDomain(this, opener);
+      var domain = new ScriptedProtectionDomain(this);
       domains.add(domain);
       return domain;
     }
@@ -249,29 +262,6 @@ public final class ScriptedDevice implements Device {
     synchronized (wire) {
       return events.poll();
     }
-  }
-
-  /** Returns the oldest event that is this opener's, or nobody's in particular. */
-  @Nullable AsyncEvent pollAsyncEvent(Device opener) {
-    synchronized (wire) {
-      for (Iterator<AsyncEvent> all = events.iterator(); all.hasNext(); ) {
-        AsyncEvent event = all.next();
-        Device owner = ownerOf(event.source());
-        if (owner == null || owner == opener) {
-          all.remove();
-          return event;
-        }
-      }
-      return null;
-    }
-  }
-
-  private static @Nullable Device ownerOf(@Nullable AutoCloseable source) {
-    return switch (source) {
-      case ScriptedQueuePair queuePair when !queuePair.isClosed() -> queuePair.domain.opener;
-      case ScriptedSharedReceiveQueue queue -> queue.opener();
-      case null, default -> null;
-    };
   }
 
   void forget(ScriptedProtectionDomain domain) {

@@ -13,19 +13,14 @@ import java.util.Set;
 /** A protection domain of a scripted device. */
 final class ScriptedProtectionDomain implements ProtectionDomain {
   final ScriptedDevice device;
-
-  /** Who has opened the device that this domain was made with. */
-  final Device opener;
-
   private final Wire wire;
   private final Set<ScriptedMemoryRegion> regions = new LinkedHashSet<>();
   private final Set<ScriptedQueuePair> queuePairs = new LinkedHashSet<>();
   private final Set<ScriptedSharedReceiveQueue> sharedQueues = new LinkedHashSet<>();
   private boolean closed;
 
-  ScriptedProtectionDomain(ScriptedDevice device, Device opener) {
+  ScriptedProtectionDomain(ScriptedDevice device) {
     this.device = device;
-    this.opener = opener;
     this.wire = device.wire;
     wire.ledger.created(Ledger.Kind.PROTECTION_DOMAIN);
   }

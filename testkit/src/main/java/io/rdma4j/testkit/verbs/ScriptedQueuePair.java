@@ -219,6 +219,7 @@ public final class ScriptedQueuePair implements QueuePair {
         return list.posted(Errno.EINVAL, list.address());
       }
       int taken = sends.post(list);
+      wire.ledger.readsUnderWay(sends.readsUnderWay());
       progress();
       return taken;
     }
@@ -464,12 +465,10 @@ public final class ScriptedQueuePair implements QueuePair {
     if (word < 0 || word % Long.BYTES != 0) {
       return to.denied();
     }
-    long before = NativeMemory.getLong(word);
-    if (entry.opcode == SendList.OP_FETCH_AND_ADD) {
-      NativeMemory.putLong(word, before + entry.compareOrAdd);
-    } else if (before == entry.compareOrAdd) {
-      NativeMemory.putLong(word, entry.swap);
-    }
+    long before =
+        entry.opcode == SendList.OP_FETCH_AND_ADD
+            ? NativeMemory.getAndAdd(word, entry.compareOrAdd)
+            : NativeMemory.compareAndExchange(word, entry.compareOrAdd, entry.swap);
     NativeMemory.putLong(
         local(entry.keys[0], entry.addresses[0], Long.BYTES, Access.LOCAL_WRITE), before);
     return Completions.SUCCESS;

@@ -1,7 +1,6 @@
 package io.rdma4j.testkit.verbs;
 
 import io.rdma4j.verbs.AsyncEvent;
-import io.rdma4j.verbs.Device;
 import io.rdma4j.verbs.ReceiveList;
 import io.rdma4j.verbs.SharedReceiveQueue;
 
@@ -29,10 +28,6 @@ public final class ScriptedSharedReceiveQueue implements SharedReceiveQueue {
     synchronized (wire) {
       return queue.posted();
     }
-  }
-
-  Device opener() {
-    return domain.opener;
   }
 
   void attach() {

@@ -140,6 +140,16 @@ final class SendQueue {
       entry.lengthBytes += entry.lengths[j];
     }
     wire.ledger.sendKind(entry.isInline(), entry.isSignaled());
+    wire.ledger.sendOpcode(entry.opcode);
+  }
+
+  /** Returns the reads and atomics posted and not yet executed. */
+  int readsUnderWay() {
+    int reads = 0;
+    for (long i = executed; i < posted; i++) {
+      reads += ring[(int) (i % ring.length)].opcode >= SendList.OP_RDMA_READ ? 1 : 0;
+    }
+    return reads;
   }
 
   /** Returns the oldest request not yet executed, null when there is none. */

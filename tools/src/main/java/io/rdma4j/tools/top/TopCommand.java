@@ -2,7 +2,11 @@ package io.rdma4j.tools.top;
 
 import io.rdma4j.pool.RegisteredBufferPool;
 import io.rdma4j.tools.Terminal;
+import java.io.IOException;
 import java.io.PrintWriter;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -11,18 +15,20 @@ import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Shows a pool live: on a terminal animated, elsewhere a line for each second. */
+/** Shows a node, or a pool of its own, live: on a terminal animated, elsewhere a line for each second. */
 @Command(
     name = "top",
     description =
-        "Show a pool's memory, rates, events and slabs live. Without a terminal, print a line for"
-            + " each second.",
+        "Show a node live: connections, rates, latency, pool, incidents. Without a terminal, print a"
+            + " line for each second.",
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
       "0:the time is over",
@@ -47,6 +53,18 @@ public final class TopCommand implements Callable<Integer> {
       description = "A pool of this process, plain memory, under a load of bursts and silence.")
   private boolean demoPool;
 
+  @Parameters(
+      arity = "0..1",
+      paramLabel = "TARGET",
+      description = "The node's monitor: URL, HOST:PORT, or the id of its process.")
+  private @Nullable String target;
+
+  @Option(
+      names = "--token-file",
+      paramLabel = "FILE",
+      description = "File with the token that the monitor asks for.")
+  private @Nullable Path tokenFile;
+
   @Option(
       names = "--seconds",
       paramLabel = "N",
@@ -61,20 +79,25 @@ public final class TopCommand implements Callable<Integer> {
   public TopCommand() {}
 
   @Override
-  public Integer call() {
+  public Integer call() throws IOException, InterruptedException {
     CommandSpec command = Objects.requireNonNull(spec, "spec");
     if (seconds != null && !(seconds >= 1 && seconds <= MOST_SECONDS)) {
       throw new ParameterException(
           command.commandLine(),
           "--seconds is %s, allowed are 1 to %.0f".formatted(seconds, MOST_SECONDS));
     }
-    if (!demoPool) {
+    if (demoPool == (target != null)) {
       throw new ParameterException(
-          command.commandLine(), "say what to show: --demo-pool, a pool of this process");
+          command.commandLine(),
+          "say what to show: the monitor of a node, or --demo-pool, a pool of this process");
     }
     boolean terminal = Terminal.isPresent();
     double limit = seconds != null ? seconds : terminal ? Double.MAX_VALUE : PLAIN_SECONDS;
     PrintWriter out = command.commandLine().getOut();
+    if (target != null) {
+      showNode(target, terminal, limit, command.commandLine());
+      return 0;
+    }
     try (RegisteredBufferPool pool = RegisteredBufferPool.create(DemoLoad.config(), List.of())) {
       try (DemoLoad load = new DemoLoad(pool)) {
         startNs = System.nanoTime();
@@ -90,6 +113,31 @@ public final class TopCommand implements Callable<Integer> {
           pool.statistics().classes().stream().mapToLong(c -> c.releases()).sum());
     }
     return 0;
+  }
+
+  private void showNode(String which, boolean terminal, double limit, CommandLine command)
+      throws IOException, InterruptedException {
+    URI address = MonitorAddress.of(which);
+    String token = tokenFile == null ? null : Files.readString(tokenFile).strip();
+    boolean colour = command.getColorScheme().ansi().enabled();
+    boolean unicode = "UTF-8".equalsIgnoreCase(System.getProperty("stdout.encoding"));
+    startNs = System.nanoTime();
+    try (MonitorStream stream = new MonitorStream(address, token);
+        Screen screen = terminal ? new Screen() : null) {
+      NodePicture before = null;
+      while (now() < limit) {
+        NodePicture picture = NodePicture.of(stream.next(), before);
+        if (screen == null) {
+          command.getOut().println(NodeScreen.plain(picture));
+        } else {
+          Screen.Size size = screen.size();
+          PoolScreen.Style style =
+              new PoolScreen.Style(size.columns(), size.rows(), colour, unicode);
+          screen.draw(NodeScreen.lines(address.toString(), before, picture, style));
+        }
+        before = picture;
+      }
+    }
   }
 
   private double now() {

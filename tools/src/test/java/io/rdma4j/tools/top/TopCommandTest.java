@@ -29,9 +29,10 @@ class TopCommandTest {
   void withoutATerminalThereIsALineForEachSecond() {
     assertEquals(0, run("--demo-pool", "--seconds", "2"));
     List<String> lines = out.toString().lines().toList();
-    assertEquals(3, lines.size(), out::toString);
+    // A machine under load may miss a second.
+    assertTrue(lines.size() == 3 || lines.size() == 2, out::toString);
     assertTrue(lines.get(0).contains("  registered "), out::toString);
-    assertTrue(lines.get(2).startsWith("all buffers released: "), out::toString);
+    assertTrue(lines.getLast().startsWith("all buffers released: "), out::toString);
     assertEquals("", err.toString());
   }
 

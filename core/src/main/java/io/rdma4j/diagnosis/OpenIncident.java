@@ -1,0 +1,247 @@
+package io.rdma4j.diagnosis;
+
+import io.rdma4j.status.Cause;
+import io.rdma4j.status.CounterWindow;
+import io.rdma4j.status.Event;
+import io.rdma4j.status.EventKind;
+import io.rdma4j.status.EventSubject;
+import io.rdma4j.status.Incident;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * An incident that events can still join. Watch thread only.
+ *
+ * <p>Its scope grows with its events: connections, hosts of peers that are gone, ports and devices
+ * that are down.
+ */
+final class OpenIncident {
+  private record Port(String device, int number) {}
+
+  private final long id;
+  private final long openedNs;
+  private final List<Event> events = new ArrayList<>();
+  private final Set<Long> connections = new LinkedHashSet<>();
+  private final Set<String> peers = new LinkedHashSet<>();
+  private final Set<Port> portsNamed = new LinkedHashSet<>();
+
+  /** Ports, or with number 0 devices, that are in trouble as a whole. */
+  private final Set<Port> portsDown = new LinkedHashSet<>();
+
+  /** Hosts of peers that are in trouble as a whole. */
+  private final Set<String> hostsGone = new LinkedHashSet<>();
+
+  private final TreeMap<String, Double> peerFacts = new TreeMap<>();
+  private boolean peerHasTold;
+  private long moreEvents;
+  private long flushed;
+  private long lastNs;
+  private int revision;
+  private long publishedNs;
+
+  /** Something has joined since the last picture. */
+  boolean changed;
+
+  /** When it is to be looked at again, by the clock of {@link Event#monotonicNs}. */
+  long dueNs;
+
+  /** Its line stands in the log. */
+  boolean logged;
+
+  OpenIncident(Event first) {
+    id = first.sequence();
+    openedNs = first.monotonicNs();
+    join(first);
+  }
+
+  long id() {
+    return id;
+  }
+
+  long openedNs() {
+    return openedNs;
+  }
+
+  long lastNs() {
+    return lastNs;
+  }
+
+  void join(Event event) {
+    if (events.size() < Incident.MAX_EVENTS) {
+      events.add(event);
+    } else {
+      moreEvents++;
+    }
+    lastNs = Math.max(lastNs, event.monotonicNs());
+    changed = true;
+    EventSubject subject = event.subject();
+    if (subject.connection() != 0) {
+      connections.add(subject.connection());
+    }
+    if (!subject.peer().isEmpty()) {
+      peers.add(subject.peer());
+    }
+    if (!subject.device().isEmpty()) {
+      portsNamed.add(new Port(subject.device(), subject.port()));
+    }
+    switch (event.kind()) {
+      case PORT_ERR, DEVICE_FATAL, CM_DEVICE_REMOVAL, SRQ_ERR, WQ_FATAL ->
+          portsDown.add(
+              new Port(subject.device(), event.kind() == EventKind.PORT_ERR ? subject.port() : 0));
+      case PEER_SOCKET_CLOSED, PEER_SILENT -> hostsGone.add(subject.peerHost());
+      case COMPLETION_ERROR, COMPLETION_FLUSHED -> flushed += event.value();
+      case PEER_DIGEST -> {
+        peerHasTold = true;
+        FaultDigest.decode(event.text())
+            .forEach((name, value) -> peerFacts.merge(name, value, Math::max));
+      }
+      default -> {}
+    }
+  }
+
+  /** Whether an event belongs here. */
+  boolean concerns(Event event) {
+    EventSubject subject = event.subject();
+    if (subject.connection() != 0 && connections.contains(subject.connection())) {
+      return true;
+    }
+    boolean ofPeer =
+        !subject.peer().isEmpty()
+            && hostsGone.contains(subject.peerHost())
+            && isEndOfPeer(event.kind());
+    return ofPeer || covers(subject) || isAboutPortOf(event);
+  }
+
+  /** What a connection shows when its peer goes, and other faults do not. */
+  private static boolean isEndOfPeer(EventKind kind) {
+    return switch (kind) {
+      case PEER_SOCKET_CLOSED,
+          PEER_SILENT,
+          PEER_HEARD,
+          CONNECTION_LOST,
+          PATH_LOST,
+          CM_DISCONNECTED,
+          COMPLETION_FLUSHED ->
+          true;
+      default -> false;
+    };
+  }
+
+  /** Whether the subject is on a port or device that is in trouble as a whole. */
+  private boolean covers(EventSubject subject) {
+    return !subject.device().isEmpty()
+        && portsDown.stream()
+            .anyMatch(
+                port ->
+                    port.device.equals(subject.device())
+                        && (port.number == 0
+                            || subject.port() == 0
+                            || port.number == subject.port()));
+  }
+
+  /** Whether an event of a port is about one that this incident's connections use. */
+  private boolean isAboutPortOf(Event event) {
+    EventSubject subject = event.subject();
+    return subject.connection() == 0
+        && !subject.device().isEmpty()
+        && (event.kind().isDeviceEvent() || event.kind() == EventKind.SYMPTOM)
+        && portsNamed.stream()
+            .anyMatch(
+                port ->
+                    port.device.equals(subject.device())
+                        && (subject.port() == 0
+                            || port.number == 0
+                            || port.number == subject.port()));
+  }
+
+  /** Takes over what belongs to another incident, which is then a part of this one. */
+  void absorb(OpenIncident other) {
+    other.events.forEach(this::join);
+    moreEvents += other.moreEvents;
+    sortEvents();
+  }
+
+  /** By their numbers; who joined late may have been first. */
+  void sortEvents() {
+    events.sort(Comparator.comparingLong(Event::sequence));
+  }
+
+  /** How many pictures of it were made. */
+  int pictures() {
+    return revision;
+  }
+
+  /** When the last one was, by the clock of {@link Event#monotonicNs}. */
+  long publishedNs() {
+    return publishedNs;
+  }
+
+  Set<String> devices() {
+    Set<String> devices = new LinkedHashSet<>();
+    portsNamed.forEach(port -> devices.add(port.device));
+    return devices;
+  }
+
+  /** Adds what its events, and the peers' accounts, say. */
+  void addTo(Facts.Builder facts) {
+    boolean first = true;
+    for (Event event : events) {
+      FactSources.add(facts, event, first);
+      first &= event.kind() != EventKind.COMPLETION_ERROR;
+    }
+    if (peerHasTold) {
+      facts.peer(peerFacts);
+    }
+  }
+
+  Incident picture(
+      Incident.State state,
+      long wallNs,
+      long nowNs,
+      List<Cause> causes,
+      List<CounterWindow> counters) {
+    revision++;
+    publishedNs = nowNs;
+    changed = false;
+    return new Incident(
+        id(),
+        revision,
+        state,
+        events.getFirst().timeNs(),
+        wallNs,
+        subject(),
+        List.copyOf(connections),
+        events,
+        moreEvents,
+        flushed,
+        causes,
+        counters);
+  }
+
+  private EventSubject subject() {
+    Set<String> devices = devices();
+    String device = devices.size() == 1 ? devices.iterator().next() : "";
+    Set<Integer> numbers = new LinkedHashSet<>();
+    portsNamed.stream().filter(port -> port.number != 0).forEach(port -> numbers.add(port.number));
+    int number = !device.isEmpty() && numbers.size() == 1 ? numbers.iterator().next() : 0;
+    boolean single = connections.size() == 1;
+    int queuePair =
+        single
+            ? events.stream()
+                .mapToInt(e -> e.subject().queuePair())
+                .filter(q -> q != 0)
+                .findFirst()
+                .orElse(0)
+            : 0;
+    return new EventSubject(
+        device,
+        number,
+        queuePair,
+        single ? connections.iterator().next() : 0,
+        peers.size() == 1 ? peers.iterator().next() : "");
+  }
+}

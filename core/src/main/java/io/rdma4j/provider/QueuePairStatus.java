@@ -1,0 +1,10 @@
+package io.rdma4j.provider;
+
+/**
+ * The queue pair of an endpoint at one moment.
+ *
+ * @param number its number on this device
+ * @param state {@code RTS} while it sends and receives, {@code ERR} once it has failed or is being
+ *     taken down
+ */
+public record QueuePairStatus(int number, String state) {}

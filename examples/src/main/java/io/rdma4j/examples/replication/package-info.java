@@ -1,0 +1,2 @@
+/** A primary that ships its commit log to replicas. */
+package io.rdma4j.examples.replication;

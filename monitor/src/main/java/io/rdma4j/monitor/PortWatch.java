@@ -1,0 +1,185 @@
+package io.rdma4j.monitor;
+
+import static io.rdma4j.status.MetricDescriptor.counter;
+import static io.rdma4j.status.MetricDescriptor.gauge;
+
+import io.rdma4j.host.CounterDelta;
+import io.rdma4j.host.CounterReader;
+import io.rdma4j.host.CounterSignal;
+import io.rdma4j.host.DeviceReport;
+import io.rdma4j.host.HostReport;
+import io.rdma4j.host.PortCounters;
+import io.rdma4j.host.PortReport;
+import io.rdma4j.status.MetricDescriptor;
+import io.rdma4j.status.MetricSource;
+import io.rdma4j.status.TableDescriptor;
+import io.rdma4j.status.TableDescriptor.Column;
+import io.rdma4j.status.TableDescriptor.Kind;
+import io.rdma4j.status.TableSource;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * The ports of this machine as metrics and as a table: their state, and what their counters mean,
+ * whatever a driver calls them ({@link CounterSignal}).
+ *
+ * <p>A signal counts from the first look on, across wraps and resets of the counters behind it; one
+ * that no counter of the port shows is left out. The kernel is asked at most twice a second, however
+ * many readers there are. Thread-safe.
+ */
+final class PortWatch {
+  private static final MetricDescriptor ACTIVE =
+      gauge(
+          "rdma4j_port_active", "Whether a port can carry traffic: 1, or 0.", "device", "port");
+  private static final MetricDescriptor SIGNALS =
+      counter(
+          "rdma4j_port_signals_total",
+          "What the counters of a port have counted since the monitor began, by meaning.",
+          "device",
+          "port",
+          "signal");
+
+  private static final TableDescriptor TABLE =
+      new TableDescriptor(
+          "ports",
+          "Ports of the RDMA devices of this machine.",
+          List.of(
+              new Column("device", Kind.TEXT, "Kernel name of the device."),
+              new Column("port", Kind.WHOLE, "Number of the port, from 1."),
+              new Column("state", Kind.TEXT, "Logical state as the kernel names it."),
+              new Column("link_layer", Kind.TEXT, "InfiniBand or Ethernet."),
+              new Column("rate", Kind.TEXT, "Link rate as the kernel words it."),
+              new Column("netdev", Kind.TEXT, "Network device that carries the port."),
+              new Column("mtu_bytes", Kind.WHOLE, "Path MTU that the port can carry."),
+              new Column("model", Kind.TEXT, "The driver's name of the hardware."),
+              new Column("firmware", Kind.TEXT, "Its version."),
+              new Column("numa_node", Kind.WHOLE, "Node that the card is on.")));
+
+  private static final long FRESH_NS = 500_000_000L;
+
+  private record Port(String device, int number) {}
+
+  private final Path root;
+  private final CounterReader reader;
+  private final Map<Port, PortCounters> earlier = new LinkedHashMap<>();
+  private final Map<Port, EnumMap<CounterSignal, Long>> totals = new LinkedHashMap<>();
+  private List<DeviceReport> devices = List.of();
+  private boolean looked;
+  private long lookedNs;
+
+  /**
+   * Creates a watch.
+   *
+   * @param root {@code /}, or a folder with a copied tree
+   */
+  PortWatch(Path root) throws IOException {
+    this.root = root;
+    this.reader = CounterReader.at(root);
+  }
+
+  private synchronized void look() {
+    long nowNs = System.nanoTime();
+    if (looked && nowNs - lookedNs < FRESH_NS) {
+      return;
+    }
+    try {
+      devices = HostReport.read(root).devices();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    for (PortCounters now : reader.read()) {
+      Port port = new Port(now.device(), now.port());
+      PortCounters before = earlier.put(port, now);
+      count(port, CounterDelta.between(before == null ? now : before, now));
+    }
+    looked = true;
+    lookedNs = nowNs;
+  }
+
+  private void count(Port port, CounterDelta delta) {
+    EnumMap<CounterSignal, Long> sums =
+        totals.computeIfAbsent(port, p -> new EnumMap<>(CounterSignal.class));
+    for (CounterSignal signal : CounterSignal.values()) {
+      delta.increase(signal).ifPresent(increase -> sums.merge(signal, increase, Long::sum));
+    }
+  }
+
+  MetricSource metrics() {
+    return new MetricSource() {
+      @Override
+      public List<MetricDescriptor> descriptors() {
+        return List.of(ACTIVE, SIGNALS);
+      }
+
+      @Override
+      public void collect(Sink sink) {
+        collectMetrics(sink);
+      }
+    };
+  }
+
+  private synchronized void collectMetrics(MetricSource.Sink sink) {
+    look();
+    for (DeviceReport device : devices) {
+      for (PortReport port : device.ports()) {
+        if (port.state() != null) {
+          sink.add(ACTIVE, port.isActive() ? 1 : 0, device.name(), "" + port.number());
+        }
+      }
+    }
+    totals.forEach(
+        (port, sums) ->
+            sums.forEach(
+                (signal, total) ->
+                    sink.add(
+                        SIGNALS,
+                        total,
+                        port.device(),
+                        "" + port.number(),
+                        signal.name().toLowerCase(Locale.ROOT))));
+  }
+
+  TableSource table() {
+    return new TableSource() {
+      @Override
+      public TableDescriptor table() {
+        return TABLE;
+      }
+
+      @Override
+      public void collect(Rows rows) {
+        collectTable(rows);
+      }
+
+      @Override
+      public String toString() {
+        return "the ports below " + root;
+      }
+    };
+  }
+
+  private synchronized void collectTable(TableSource.Rows rows) {
+    look();
+    for (DeviceReport device : devices) {
+      for (PortReport port : device.ports()) {
+        rows.add(
+            device.name(),
+            (long) port.number(),
+            port.state(),
+            port.linkLayer(),
+            port.rate(),
+            port.netdev(),
+            port.mtuBytes() == null ? null : (Long) port.mtuBytes().longValue(),
+            device.model(),
+            device.firmware(),
+            device.numaNode() == null ? null : (Long) device.numaNode().longValue());
+      }
+    }
+  }
+}
