@@ -85,9 +85,14 @@ class CostTest {
     MonitorConfig anyPort = ShownNode.anyPort();
     try (Monitor monitor = Monitor.start(anyPort, client.metrics(), client.journal());
         HttpClient http = HttpClient.newHttpClient();
-        InputStream stream = http.send(request(monitor, "/stream"), HttpResponse.BodyHandlers.ofInputStream()).body()) {
+        InputStream stream =
+            http.send(request(monitor, "/stream"), HttpResponse.BodyHandlers.ofInputStream())
+                .body()) {
       assertTrue(stream.read() >= 0, "the stream has begun");
-      assertEquals(200, http.send(request(monitor, "/metrics"), HttpResponse.BodyHandlers.discarding()).statusCode());
+      assertEquals(
+          200,
+          http.send(request(monitor, "/metrics"), HttpResponse.BodyHandlers.discarding())
+              .statusCode());
       var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
       long before = threads.getCurrentThreadAllocatedBytes();
       double ns = window(connection, reply, WINDOW_NS);

@@ -35,7 +35,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** What is shipped for Prometheus, with the real one and the real Alertmanager. */
 @Timeout(300)
 class PrometheusTest {
-  private static final Path SHIPPED = Path.of("").toAbsolutePath().resolveSibling("monitor/prometheus");
+  private static final Path SHIPPED =
+      Path.of("").toAbsolutePath().resolveSibling("monitor/prometheus");
   private static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(60);
 
   /** From the fault to the alert at Alertmanager. */

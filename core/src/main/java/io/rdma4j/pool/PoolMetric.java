@@ -26,9 +26,8 @@ final class PoolMetric {
   static final MetricDescriptor ALLOCATION_SECONDS =
       histogram(
               "rdma4j_pool_allocation_seconds",
-              "Time to allocate, clock included: of hits in a thread's cache by lease one"
-                  + " in sampleEvery, with its weight; no hits of views; all slower"
-                  + " allocations.")
+              "Time to allocate, clock included: of hits in a thread's cache one in"
+                  + " sampleEvery, with its weight; all slower allocations.")
           .withAlias("rdma_mem_pool_alloc_latency");
 
   static final MetricDescriptor THREAD_CACHE_HIT_RATIO =
@@ -171,6 +170,31 @@ final class PoolMetric {
   static final MetricDescriptor THREAD_CACHES =
       gauge("rdma4j_pool_thread_caches", "Caches of live threads.");
 
+  static final MetricDescriptor LARGE_BYTES =
+      gauge(
+          "rdma4j_pool_large_bytes",
+          "Bytes of objects above the largest block size: used, idle, pending deregistration, or"
+              + " leaving a device; all but the last count towards the budget.",
+          "state");
+
+  static final MetricDescriptor LARGE_OBJECTS =
+      gauge("rdma4j_pool_large_objects", "Large objects registered now, or being registered.");
+
+  static final MetricDescriptor LARGE_REQUESTS =
+      counter(
+          "rdma4j_pool_large_requests_total",
+          "Large objects asked for: registered already (hit), registered for the request (miss),"
+              + " refused by the budget (exhausted) or by a device (failed).",
+          "result");
+
+  static final MetricDescriptor LARGE_EXPANSIONS =
+      counter(
+          "rdma4j_pool_large_expansions_total",
+          "Large objects that the background tried to register ahead of a request.");
+
+  static final MetricDescriptor LARGE_TRIMS =
+      counter("rdma4j_pool_large_trims_total", "Large objects given back.");
+
   /** All of them, in the order of the documents. */
   static final List<MetricDescriptor> ALL =
       List.of(
@@ -204,7 +228,12 @@ final class PoolMetric {
           WAITERS,
           REFUSED_RELEASES,
           QUARANTINED_BLOCKS,
-          THREAD_CACHES);
+          THREAD_CACHES,
+          LARGE_BYTES,
+          LARGE_OBJECTS,
+          LARGE_REQUESTS,
+          LARGE_EXPANSIONS,
+          LARGE_TRIMS);
 
   private PoolMetric() {}
 }

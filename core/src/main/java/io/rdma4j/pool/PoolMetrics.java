@@ -11,8 +11,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The metrics of a pool: {@link PoolStatistics} in the vocabulary of {@link io.rdma4j.status}, one
- * census for all of them.
+ * The metrics of a pool: {@link PoolStatistics} and {@link LargeStatistics} in the vocabulary of
+ * {@link io.rdma4j.status}, one census for all of them.
  *
  * <p>Two pools in one registry are told apart by a label {@code pool}, which a single pool does
  * without. A registry refuses to have a pool with the label and one without.
@@ -64,6 +64,7 @@ final class PoolMetrics implements MetricSource {
     Sink out = label == null ? sink : new LabellingSink(sink, label);
     PoolStatistics now = pool.statistics();
     collectPool(now, out);
+    collectLarge(pool.largeStatistics(), out);
     for (PoolStatistics.SizeClass sizeClass : now.classes()) {
       String name = (sizeClass.reserve() ? RECEIVE : "") + sizeClass.blockBytes();
       collectClass(sizeClass, name, out);
@@ -92,6 +93,20 @@ final class PoolMetrics implements MetricSource {
     sink.add(PoolMetric.REFUSED_RELEASES, now.refusedReleases());
     sink.add(PoolMetric.QUARANTINED_BLOCKS, now.quarantinedBlocks());
     sink.add(PoolMetric.THREAD_CACHES, now.threadCaches());
+  }
+
+  private static void collectLarge(LargeStatistics now, Sink sink) {
+    sink.add(PoolMetric.LARGE_BYTES, now.usedBytes(), "used");
+    sink.add(PoolMetric.LARGE_BYTES, now.idleBytes(), "idle");
+    sink.add(PoolMetric.LARGE_BYTES, now.pendingBytes(), "pending");
+    sink.add(PoolMetric.LARGE_BYTES, now.leavingBytes(), "leaving");
+    sink.add(PoolMetric.LARGE_OBJECTS, now.objects());
+    sink.add(PoolMetric.LARGE_REQUESTS, now.hits(), "hit");
+    sink.add(PoolMetric.LARGE_REQUESTS, now.misses(), "miss");
+    sink.add(PoolMetric.LARGE_REQUESTS, now.exhausted(), "exhausted");
+    sink.add(PoolMetric.LARGE_REQUESTS, now.failures(), "failed");
+    sink.add(PoolMetric.LARGE_EXPANSIONS, now.expansions());
+    sink.add(PoolMetric.LARGE_TRIMS, now.trims());
   }
 
   private void collectClass(PoolStatistics.SizeClass now, String sizeClass, Sink sink) {

@@ -122,6 +122,17 @@ public final class EventJournal implements EventSink, MetricSource, AutoCloseabl
    * @throws IOException when the file is not a journal, when another writes it, or when there is no
    *     room for it
    */
+  public static EventJournal open(Path path, long sizeBytes) throws IOException {
+    return open(path, sizeBytes, NanoClock.SYSTEM);
+  }
+
+  /**
+   * Returns a journal that is also in a file, with monotonic times of {@code clock}.
+   *
+   * @param sizeBytes of a new file
+   * @throws IOException when the file is not a journal, when another writes it, or when there is no
+   *     room for it
+   */
   public static EventJournal open(Path path, long sizeBytes, NanoClock clock) throws IOException {
     JournalFile file = new JournalFile(path, sizeBytes, wallNs());
     EventJournal journal = new EventJournal(clock, path, file);

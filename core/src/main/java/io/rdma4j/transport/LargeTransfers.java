@@ -63,10 +63,6 @@ final class LargeTransfers {
     }
   }
 
-  static boolean isOne(int type) {
-    return type >= MessageType.LARGE_OFFER && type <= MessageType.LARGE_END;
-  }
-
   /**
    * Takes a message of a transfer.
    *

@@ -200,39 +200,22 @@ final class RootCausesTest {
     }
   }
 
+  private static final String RULE =
+      "rule a\n  title t\n  confidence likely\n  weight 5\n  next n\n  source s\n";
+
   @ParameterizedTest
   @ValueSource(
       strings = {
         "rule a",
-        "rule a\n  title t\n  confidence certain\n  weight 5\n  next n\n  source s",
-        "rule a\n  title t\n  confidence sure\n  weight 5\n  needs a.b > 0\n  next n\n  source s",
-        "rule a\n  title t\n  confidence likely\n  weight 0\n  needs a.b > 0\n  next n\n  source s",
-        "rule a\n  title t\n  confidence likely\n  weight 5\n  needs a.b\n  next n\n  source s",
-        "rule a\n"
-            + "  title t\n"
-            + "  confidence likely\n"
-            + "  weight 5\n"
-            + "  needs a.b > x y\n"
-            + "  next n\n"
-            + "  source s",
-        "rule a\n"
-            + "  title t\n"
-            + "  confidence likely\n"
-            + "  weight 5\n"
-            + "  needs a.b > 0\n"
-            + "  next n\n"
-            + "  source s\n"
-            + "  explains b",
-        "rule a\n  titel t",
+        RULE,
+        RULE + "  needs a.b",
+        RULE + "  needs a.b > x y",
+        RULE + "  needs a.b > 0\n  confidence sure",
+        RULE + "  needs a.b > 0\n  weight 0",
+        RULE + "  needs a.b > 0\n  explains b",
+        RULE + "  needs a.b > 0\n" + RULE + "  needs a.b > 0",
+        RULE + "  titel t",
         "regel a",
-        "rule a\n"
-            + "  title t\n"
-            + "  confidence likely\n"
-            + "  weight 5\n"
-            + "  needs a.b > 0\n"
-            + "  next n\n"
-            + "  source s\n"
-            + "rule a",
       })
   void aWrongTableIsRefusedWithItsLine(String text) {
     IllegalArgumentException refused =

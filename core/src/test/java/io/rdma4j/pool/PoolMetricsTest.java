@@ -46,6 +46,7 @@ class PoolMetricsTest {
 
   private final LimitedRegistrar device = LimitedRegistrar.unlimited("rxe0");
   private final List<RegisteredBuffer> held = new ArrayList<>();
+  private final List<LargeBuffer> large = new ArrayList<>();
   private final StatusRegistry registry = new StatusRegistry();
   private final PoolConfig.Builder config = config();
   private RegisteredBufferPool pool = RegisteredBufferPool.create(config().build(), List.of());
@@ -91,6 +92,10 @@ class PoolMetricsTest {
     allocate(1);
   }
 
+  private void allocateLarge() {
+    large.add(pool.allocateLarge(SLAB_BYTES));
+  }
+
   private void releaseOne() {
     held.removeLast().release();
   }
@@ -102,6 +107,8 @@ class PoolMetricsTest {
   private void releaseAll() {
     held.forEach(RegisteredBuffer::close);
     held.clear();
+    large.forEach(LargeBuffer::close);
+    large.clear();
   }
 
   private void allocateAndRelease(int times) {
@@ -261,11 +268,26 @@ class PoolMetricsTest {
                     t.quarantine = t.pool.openQuarantine("a connection");
                     t.quarantine.add(t.held.removeLast());
                   })),
-          Map.entry(PoolMetric.THREAD_CACHES, Event.of(PoolMetricsTest::allocateOne)));
+          Map.entry(PoolMetric.THREAD_CACHES, Event.of(PoolMetricsTest::allocateOne)),
+          Map.entry(PoolMetric.LARGE_BYTES, Event.of(PoolMetricsTest::allocateLarge)),
+          Map.entry(PoolMetric.LARGE_OBJECTS, Event.of(PoolMetricsTest::allocateLarge)),
+          Map.entry(PoolMetric.LARGE_REQUESTS, Event.of(PoolMetricsTest::allocateLarge)),
+          Map.entry(
+              PoolMetric.LARGE_TRIMS,
+              Event.of(
+                  PoolMetricsTest::allocateLarge,
+                  t -> {
+                    t.large.removeLast().close();
+                    t.pass(30);
+                  })));
 
   /** Those that have a test of their own. */
   private static final List<MetricDescriptor> ELSEWHERE =
-      List.of(PoolMetric.MAX_BYTES, PoolMetric.WAITERS, PoolMetric.CROSS_NODE_BLOCKS);
+      List.of(
+          PoolMetric.MAX_BYTES,
+          PoolMetric.WAITERS,
+          PoolMetric.CROSS_NODE_BLOCKS,
+          PoolMetric.LARGE_EXPANSIONS);
 
   static List<MetricDescriptor> events() {
     return PoolMetric.ALL.stream().filter(metric -> !ELSEWHERE.contains(metric)).toList();
@@ -288,6 +310,29 @@ class PoolMetricsTest {
   void theBudgetIsWhatWasSet() {
     open();
     assertEquals(4 * SLAB_BYTES, value(PoolMetric.MAX_BYTES));
+  }
+
+  @Test
+  void largeObjectsAreSeenByTheirParts() {
+    open();
+    assertThrows(
+        PoolExhaustedException.class,
+        () -> {
+          while (true) {
+            allocateLarge();
+          }
+        });
+    LargeStatistics now = pool.largeStatistics();
+    assertEquals((double) now.usedBytes(), value(PoolMetric.LARGE_BYTES, "used"));
+    assertEquals((double) now.registeredBytes(), total(PoolMetric.LARGE_BYTES));
+    assertEquals(large.size(), value(PoolMetric.LARGE_OBJECTS));
+    assertEquals(large.size() + 1, total(PoolMetric.LARGE_REQUESTS));
+    assertEquals(1, value(PoolMetric.LARGE_REQUESTS, "exhausted"));
+    assertEquals((double) now.expansions(), value(PoolMetric.LARGE_EXPANSIONS));
+    large.forEach(LargeBuffer::close);
+    large.clear();
+    assertEquals(0, value(PoolMetric.LARGE_BYTES, "used"));
+    assertEquals((double) now.registeredBytes(), value(PoolMetric.LARGE_BYTES, "idle"));
   }
 
   @Test

@@ -71,7 +71,7 @@ class StatusTableTest {
   void aRowThatDoesNotFitFailsAndShows() {
     registry.register(source(rows -> rows.add("B-1", 4, 1.0, true)));
     Rdma4jException failure = assertThrows(Rdma4jException.class, () -> registry.table("cars", 10));
-    assertTrue(failure.getMessage().contains("seats"), failure.getMessage());
+    assertTrue(failure.toString().contains("seats"), failure.toString());
     String noted = String.valueOf(registry.snapshot().lastFailure());
     assertTrue(noted.contains("table 'cars'"), noted);
   }

@@ -7,9 +7,9 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 
 /**
- * A virtual thread for each task, so many at a time, so long each: what strangers can cost. The HTTP
- * server reads a request within its task, so a client that never ends its request is one that takes
- * too long. Any thread.
+ * A virtual thread for each task, so many at a time, so long each: what strangers can cost. The
+ * HTTP server reads a request within its task, so a client that never ends its request is one that
+ * takes too long. Any thread.
  */
 final class BoundedExecutor implements Executor {
   /** The start of a task that may take as long as it likes. */

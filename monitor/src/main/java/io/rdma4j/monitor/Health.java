@@ -37,8 +37,7 @@ record Health(List<Finding> findings) {
 
   /** Sorts the findings. */
   Health {
-    findings =
-        findings.stream().sorted((a, b) -> b.level().compareTo(a.level())).toList();
+    findings = findings.stream().sorted((a, b) -> b.level().compareTo(a.level())).toList();
   }
 
   /** Returns what is wrong by the change since {@code before}, some seconds ago. */

@@ -14,8 +14,8 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The incidents of a journal as pages show them, the latest first; and what the health says of those
- * that are open. Immutable; safe for use by several threads.
+ * The incidents of a journal as pages show them, the latest first; and what the health says of
+ * those that are open. Immutable; safe for use by several threads.
  *
  * @param journal null for none: there are no incidents then
  */

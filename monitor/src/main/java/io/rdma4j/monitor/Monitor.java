@@ -31,9 +31,9 @@ import org.jspecify.annotations.Nullable;
  * <p>All but the last two are text, or JSON for {@code ?format=json} and for {@code Accept:
  * application/json}.
  *
- * <p>Reads a {@link StatusRegistry} on its own threads; whoever starts it closes it, before or after
- * the node. Requests at the same time, their length, their duration and the rows of an answer are
- * bounded. Thread-safe.
+ * <p>Reads a {@link StatusRegistry} on its own threads; whoever starts it closes it, before or
+ * after the node. Requests at the same time, their length, their duration and the rows of an answer
+ * are bounded. Thread-safe.
  */
 public final class Monitor implements AutoCloseable {
   /**
@@ -62,9 +62,7 @@ public final class Monitor implements AutoCloseable {
     this.server = server;
     watchPorts(new PortWatch(root), registry);
     executor = new BoundedExecutor(config.maxRequests(), MAX_REQUEST_NS);
-    sampler =
-        new Sampler(
-            registry, incidents, () -> executor.interruptSlow(System.nanoTime()));
+    sampler = new Sampler(registry, incidents, () -> executor.interruptSlow(System.nanoTime()));
     server.createContext("/", new Site(config, registry, incidents, sampler, executor));
     server.setExecutor(executor);
   }
@@ -95,8 +93,7 @@ public final class Monitor implements AutoCloseable {
    *
    * @param journal whose events and incidents to show; the caller keeps and closes it
    */
-  public static Monitor start(
-      MonitorConfig config, StatusRegistry registry, EventJournal journal) {
+  public static Monitor start(MonitorConfig config, StatusRegistry registry, EventJournal journal) {
     return start(config, registry, journal, Path.of("/"));
   }
 

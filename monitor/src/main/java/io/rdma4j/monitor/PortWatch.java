@@ -30,13 +30,12 @@ import java.util.Map;
  * whatever a driver calls them ({@link CounterSignal}).
  *
  * <p>A signal counts from the first look on, across wraps and resets of the counters behind it; one
- * that no counter of the port shows is left out. The kernel is asked at most twice a second, however
- * many readers there are. Thread-safe.
+ * that no counter of the port shows is left out. The kernel is asked at most twice a second,
+ * however many readers there are. Thread-safe.
  */
 final class PortWatch {
   private static final MetricDescriptor ACTIVE =
-      gauge(
-          "rdma4j_port_active", "Whether a port can carry traffic: 1, or 0.", "device", "port");
+      gauge("rdma4j_port_active", "Whether a port can carry traffic: 1, or 0.", "device", "port");
   private static final MetricDescriptor SIGNALS =
       counter(
           "rdma4j_port_signals_total",

@@ -82,8 +82,8 @@ record Readings(
   }
 
   /**
-   * Returns a percentile of the durations recorded since then, within a factor of two: durations are
-   * taken to be spread evenly over their bucket.
+   * Returns a percentile of the durations recorded since then, within a factor of two: durations
+   * are taken to be spread evenly over their bucket.
    *
    * @return seconds; NaN when there were none
    */
@@ -106,9 +106,7 @@ record Readings(
         total += now.count() - (then == null ? 0 : then.count());
       }
     }
-    return total <= 0
-        ? Double.NaN
-        : percentile(bounds, counts, total * percent / 100);
+    return total <= 0 ? Double.NaN : percentile(bounds, counts, total * percent / 100);
   }
 
   private @Nullable Distribution distribution(Metric like) {

@@ -84,7 +84,9 @@ class MetricsReferenceTest {
         text.append(
             "| `%s` | %s | %s |\n"
                 .formatted(
-                    column.name(), column.kind().name().toLowerCase(Locale.ROOT), column.meaning()));
+                    column.name(),
+                    column.kind().name().toLowerCase(Locale.ROOT),
+                    column.meaning()));
       }
     }
     return text.toString();
@@ -121,8 +123,7 @@ class MetricsReferenceTest {
   @Test
   void everyAlertIsDocumentedAndTested() throws IOException {
     Pattern alert = Pattern.compile("alert: (Rdma4j\\w+)");
-    Matcher names =
-        alert.matcher(Files.readString(ROOT.resolve("monitor/prometheus/alerts.yml")));
+    Matcher names = alert.matcher(Files.readString(ROOT.resolve("monitor/prometheus/alerts.yml")));
     String document = Files.readString(ROOT.resolve("docs/operating/alerts.md"));
     String tests = Files.readString(ROOT.resolve("monitor/prometheus/alerts-test.yml"));
     Set<String> found = new TreeSet<>();
@@ -130,7 +131,8 @@ class MetricsReferenceTest {
       found.add(names.group(1));
       assertTrue(document.contains("`" + names.group(1) + "`"), names.group(1) + " in alerts.md");
       assertTrue(
-          tests.contains("- alertname: " + names.group(1) + "\n"), names.group(1) + " in the tests");
+          tests.contains("- alertname: " + names.group(1) + "\n"),
+          names.group(1) + " in the tests");
     }
     assertTrue(found.size() > 20, found.toString());
   }

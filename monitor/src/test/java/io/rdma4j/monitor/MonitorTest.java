@@ -39,6 +39,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class MonitorTest {
   private static final String TOKEN = "correct-horse-battery-staple";
+
   /** Length of a request that gets no reply. */
   private static final int UNANSWERED = 13;
 
@@ -65,7 +66,9 @@ class MonitorTest {
     server =
         Node.start(
             NodeConfig.builder()
-                .listen(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), (peer, path) -> ECHO)
+                .listen(
+                    new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                    (peer, path) -> ECHO)
                 .paths("tcp")
                 .pool(PoolConfig.builder().maxBytes(64 << 20).build())
                 .build());
@@ -139,8 +142,7 @@ class MonitorTest {
     HttpResponse<String> text = http.get("/metrics");
     assertEquals("text/plain; version=0.0.4; charset=utf-8", type(text));
     assertTrue(
-        text.body()
-            .contains("rdma4j_node_messages_total{direction=\"sent\",path=\"tcp\"} 32.0\n"),
+        text.body().contains("rdma4j_node_messages_total{direction=\"sent\",path=\"tcp\"} 32.0\n"),
         text.body());
     assertTrue(text.body().contains("rdma4j_node_request_seconds_count 32\n"), text.body());
     HttpResponse<String> open =
@@ -166,8 +168,7 @@ class MonitorTest {
     assertEquals(3, row.get("messages_sent"));
     assertEquals(300, row.get("bytes_sent"));
     assertEquals(3, row.get("messages_received"));
-    assertEquals(
-        "127.0.0.1:" + address().getPort(), row.get("peer"), row.toString());
+    assertEquals("127.0.0.1:" + address().getPort(), row.get("peer"), row.toString());
     assertTrue(rows("/pool").stream().allMatch(slab -> "ACTIVE".equals(slab.get("state"))));
     assertEquals(List.of("tcp"), rows("/paths").stream().map(p -> p.get("path")).toList());
     assertEquals(200, http.get("/ports").statusCode());
@@ -212,14 +213,14 @@ class MonitorTest {
   @Test
   void theStreamBringsEverythingEachSecond() throws Exception {
     try (BufferedReader lines =
-        new BufferedReader(
-            new InputStreamReader(http.open("/stream"), StandardCharsets.UTF_8))) {
+        new BufferedReader(new InputStreamReader(http.open("/stream"), StandardCharsets.UTF_8))) {
       for (int message = 0; message < 3; message++) {
         String line = lines.readLine();
         assertTrue(line.startsWith("data: {"), line);
         Map<String, Object> json = JSON.std.mapFrom(line.substring(6));
         assertEquals(
-            List.of("points", "health", "snapshot", "tables", "incidents"), List.copyOf(json.keySet()));
+            List.of("points", "health", "snapshot", "tables", "incidents"),
+            List.copyOf(json.keySet()));
         Map<?, ?> tables = (Map<?, ?>) requireNonNull(json.get("tables"));
         assertTrue(tables.containsKey("connections") && tables.containsKey("pool"));
         assertEquals(message == 0, json.get("points") instanceof List);
@@ -246,7 +247,8 @@ class MonitorTest {
 
   @Test
   void badRequestsAreToldWhatIsWrong() throws Exception {
-    assertEquals(405, http.send(http.request("/vars").POST(BodyPublishers.ofString("x"))).statusCode());
+    assertEquals(
+        405, http.send(http.request("/vars").POST(BodyPublishers.ofString("x"))).statusCode());
     HttpResponse<String> unknown = http.get("/no-such-page");
     assertEquals(404, unknown.statusCode());
     assertTrue(unknown.body().contains("/connections"), unknown.body());
@@ -285,7 +287,9 @@ class MonitorTest {
   private Socket halfRequest() throws Exception {
     Socket socket = new Socket(InetAddress.getLoopbackAddress(), monitor.address().getPort());
     socket.setSoTimeout(60_000);
-    socket.getOutputStream().write("GET /vars HTTP/1.1\r\nHost: ".getBytes(StandardCharsets.US_ASCII));
+    socket
+        .getOutputStream()
+        .write("GET /vars HTTP/1.1\r\nHost: ".getBytes(StandardCharsets.US_ASCII));
     return socket;
   }
 

@@ -1,6 +1,7 @@
 package io.rdma4j.transport;
 
 import io.rdma4j.SendResult;
+import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.transport.RequestFailedException.Cause;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.openjdk.jcstress.annotations.Actor;
@@ -21,7 +22,7 @@ public final class RequestTableStress {
 
   /** A table of one slot, with a request in it. */
   private static final class OneRequest implements ReplyHandler {
-    final RequestTable table = new RequestTable(1);
+    final RequestTable table = new RequestTable(1, new RequestTimes(NanoClock.SYSTEM));
 
     /** Ends that were told: units for the answer, tens for a cancel, hundreds for the deadline. */
     final AtomicInteger heard = new AtomicInteger();

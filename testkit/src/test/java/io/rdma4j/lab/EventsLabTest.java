@@ -23,8 +23,15 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Faults of the kernel's soft RoCE device become incidents with the right cause. */
-@Tag("lab")
+/**
+ * Faults of the kernel's soft RoCE device become incidents with the right cause. It takes a link of
+ * the guest down and up, and tests after that were seen to stand still: it gets a guest to itself.
+ *
+ * <pre>
+ *   lab/verbs-tests --select-class io.rdma4j.lab.EventsLabTest
+ * </pre>
+ */
+@Tag("lab-long")
 @Timeout(300)
 final class EventsLabTest {
   private static final ConnectionHandler IGNORE = (connection, message) -> {};

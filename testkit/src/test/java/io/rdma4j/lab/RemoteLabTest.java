@@ -17,8 +17,15 @@ import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** One-sided operations and large messages on the kernel's RDMA drivers of the lab's guest. */
-@Tag("lab")
+/**
+ * One-sided operations and large messages on the kernel's RDMA drivers of the lab's guest. They
+ * take longer there than all else, so they are run by hand:
+ *
+ * <pre>
+ *   lab/verbs-tests --select-class io.rdma4j.lab.RemoteLabTest
+ * </pre>
+ */
+@Tag("lab-long")
 final class RemoteLabTest {
   /** RoCEv2: the device carries them out. */
   private static final String RXE = "10.9.0.1";

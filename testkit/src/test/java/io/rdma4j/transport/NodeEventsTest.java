@@ -249,9 +249,10 @@ final class NodeEventsTest {
 
     private static void endWithParent() {
       try {
-        while (System.in.read() >= 0) {
-          continue;
-        }
+        int read;
+        do {
+          read = System.in.read();
+        } while (read >= 0);
       } catch (IOException e) {
         System.err.println("the parent has gone: " + e);
       }

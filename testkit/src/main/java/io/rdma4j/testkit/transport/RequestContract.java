@@ -36,6 +36,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
@@ -539,15 +540,19 @@ public abstract class RequestContract extends TransportFixture {
 
   @Test
   void aHandlerMustNotWaitForItsOwnPoller() throws InterruptedException {
-    Node server =
-        closeLater(
-            server(
-                (connection, message) -> message.reply(text("pong"), 0, 4), Threading.DEDICATED));
+    // A reply that is there before the continuation is would run it on this thread.
+    CountDownLatch attached = new CountDownLatch(1);
+    ConnectionHandler answersLate =
+        (connection, message) -> {
+          awaitQuietly(attached);
+          message.reply(text("pong"), 0, 4);
+        };
+    Node server = closeLater(server(answersLate, Threading.DEDICATED));
     Node client = closeLater(client(Threading.DEDICATED));
     Connection connection = client.connect(at(server), new Mailbox());
     CompletableFuture<Object> outcome =
         connection
-            .requestAsync(text("x"), 0, 1, 10 * SECOND_NS)
+            .requestAsync(text("x"), 0, 1, 60 * SECOND_NS)
             .toCompletableFuture()
             .handle(
                 (reply, failure) -> {
@@ -558,8 +563,17 @@ public abstract class RequestContract extends TransportFixture {
                       IllegalStateException.class,
                       () -> connection.request(text("y"), 0, 1, SECOND_NS));
                 });
-    Object refusal = outcome.orTimeout(10, TimeUnit.SECONDS).join();
+    attached.countDown();
+    Object refusal = outcome.orTimeout(60, TimeUnit.SECONDS).join();
     assertInstanceOf(IllegalStateException.class, refusal);
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      assertTrue(latch.await(60, TimeUnit.SECONDS));
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
   }
 
   /** Both ends in one thread, so that all garbage is counted: sixteen requests at a time. */

@@ -16,7 +16,8 @@ import picocli.CommandLine.Spec;
 /** Breaks a node that {@code serve} runs on this machine. */
 @Command(
     name = "fault",
-    description = "Break a node that 'serve' runs on this machine; without a name, list the faults.",
+    description =
+        "Break a node that 'serve' runs on this machine; without a name, list the faults.",
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
       "0:the fault was done",
@@ -63,8 +64,7 @@ public final class FaultCommand implements Callable<Integer> {
     }
     if (seconds < 1 || seconds > MOST_SECONDS) {
       throw new ParameterException(
-          command.commandLine(),
-          "--seconds is " + seconds + ", allowed are 1 to " + MOST_SECONDS);
+          command.commandLine(), "--seconds is " + seconds + ", allowed are 1 to " + MOST_SECONDS);
     }
     out.println(FaultSocket.send(pid == null ? only() : pid, name + " " + seconds));
     return 0;

@@ -117,8 +117,7 @@ final class FaultSocket implements AutoCloseable {
   static String send(long pid, String line) throws IOException {
     Path path = folder().resolve(pid + SUFFIX);
     try (SocketChannel server = SocketChannel.open(UnixDomainSocketAddress.of(path));
-        BufferedReader in =
-            new BufferedReader(Channels.newReader(server, StandardCharsets.UTF_8));
+        BufferedReader in = new BufferedReader(Channels.newReader(server, StandardCharsets.UTF_8));
         PrintWriter out =
             new PrintWriter(Channels.newWriter(server, StandardCharsets.UTF_8), true)) {
       out.println(line);

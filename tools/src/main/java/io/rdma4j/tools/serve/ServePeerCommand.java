@@ -65,9 +65,7 @@ public final class ServePeerCommand implements Callable<Integer> {
     long dueNs = System.nanoTime();
     for (int i = 0; connection.isOpen(); i++) {
       try {
-        connection
-            .request(order, 0, ORDER_BYTES[i % ORDER_BYTES.length], DEADLINE_NS)
-            .close();
+        connection.request(order, 0, ORDER_BYTES[i % ORDER_BYTES.length], DEADLINE_NS).close();
       } catch (RequestFailedException e) {
         System.err.println(e.getMessage());
       }

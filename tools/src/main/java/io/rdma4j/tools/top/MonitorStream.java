@@ -22,8 +22,7 @@ final class MonitorStream implements AutoCloseable {
   private static final String DATA = "data: ";
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
 
-  private final HttpClient http =
-      HttpClient.newBuilder().connectTimeout(CONNECT_TIMEOUT).build();
+  private final HttpClient http = HttpClient.newBuilder().connectTimeout(CONNECT_TIMEOUT).build();
   private final BufferedReader lines;
 
   /**

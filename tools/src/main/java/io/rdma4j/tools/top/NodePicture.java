@@ -123,8 +123,7 @@ record NodePicture(
   }
 
   /** Returns the growth of a count of a connection per second since then; NaN for a new one. */
-  double perSecondSince(
-      @Nullable NodePicture before, Row row, ToLongFunction<Row> count) {
+  double perSecondSince(@Nullable NodePicture before, Row row, ToLongFunction<Row> count) {
     double seconds = before == null ? 0 : (epochMs - before.epochMs) / 1e3;
     if (before == null || seconds <= 0) {
       return Double.NaN;

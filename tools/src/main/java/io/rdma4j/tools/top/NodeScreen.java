@@ -204,7 +204,8 @@ final class NodeScreen {
   static String plain(NodePicture now) {
     return String.format(
         Locale.ROOT,
-        "%s  %s  connections %d  sent %s  received %s  p50 %s  p99 %s  pool %s of %s  incidents %d%s",
+        "%s  %s  connections %d  sent %s  received %s  p50 %s  p99 %s  pool %s of %s  incidents"
+            + " %d%s",
         CLOCK.format(Instant.ofEpochMilli(now.epochMs())),
         now.status(),
         now.connections().size() + now.moreConnections(),

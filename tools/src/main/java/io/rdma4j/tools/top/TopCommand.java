@@ -23,12 +23,15 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Shows a node, or a pool of its own, live: on a terminal animated, elsewhere a line for each second. */
+/**
+ * Shows a node, or a pool of its own, live: on a terminal animated, elsewhere a line for each
+ * second.
+ */
 @Command(
     name = "top",
     description =
-        "Show a node live: connections, rates, latency, pool, incidents. Without a terminal, print a"
-            + " line for each second.",
+        "Show a node live: connections, rates, latency, pool, incidents. Without a terminal, print"
+            + " a line for each second.",
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
       "0:the time is over",
@@ -121,11 +124,11 @@ public final class TopCommand implements Callable<Integer> {
     String token = tokenFile == null ? null : Files.readString(tokenFile).strip();
     boolean colour = command.getColorScheme().ansi().enabled();
     boolean unicode = "UTF-8".equalsIgnoreCase(System.getProperty("stdout.encoding"));
-    startNs = System.nanoTime();
     try (MonitorStream stream = new MonitorStream(address, token);
         Screen screen = terminal ? new Screen() : null) {
+      startNs = System.nanoTime();
       NodePicture before = null;
-      while (now() < limit) {
+      do {
         NodePicture picture = NodePicture.of(stream.next(), before);
         if (screen == null) {
           command.getOut().println(NodeScreen.plain(picture));
@@ -136,7 +139,7 @@ public final class TopCommand implements Callable<Integer> {
           screen.draw(NodeScreen.lines(address.toString(), before, picture, style));
         }
         before = picture;
-      }
+      } while (now() < limit);
     }
   }
 

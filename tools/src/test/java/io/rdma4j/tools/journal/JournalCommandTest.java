@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.jr.ob.JSON;
-import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.status.Cause;
 import io.rdma4j.status.CounterWindow;
 import io.rdma4j.status.EventJournal;
@@ -19,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -36,7 +36,7 @@ final class JournalCommandTest {
 
   @BeforeEach
   void writeJournal() throws IOException {
-    try (EventJournal journal = EventJournal.open(file(), 1 << 20, NanoClock.SYSTEM)) {
+    try (EventJournal journal = EventJournal.open(file(), 1 << 20)) {
       EventSubject subject = EventSubject.queuePair("mlx5_0", 1, 71).of(3, "192.0.2.7:7400");
       journal.emit(EventKind.CONNECTION_OPENED, subject, "verbs mlx5_0 port 1");
       journal.emit(EventKind.COMPLETION_ERROR, subject, 12, 129, 31, "retries \"exceeded\"");
@@ -110,10 +110,12 @@ final class JournalCommandTest {
   void jsonSaysTheSame() throws IOException {
     assertEquals(1, run(file().toString(), "--json"));
     Map<String, Object> root = JSON.std.mapFrom(out.toString());
-    List<Map<String, Object>> events = (List<Map<String, Object>>) root.get("events");
+    List<Map<String, Object>> events =
+        (List<Map<String, Object>>) Objects.requireNonNull(root.get("events"));
     assertEquals(4, events.size());
     assertEquals("retries \"exceeded\"", events.get(2).get("text"));
-    List<Map<String, Object>> incidents = (List<Map<String, Object>>) root.get("incidents");
+    List<Map<String, Object>> incidents =
+        (List<Map<String, Object>>) Objects.requireNonNull(root.get("incidents"));
     assertEquals(31, incidents.getFirst().get("flushedRequests"));
     assertEquals(0, root.get("torn"));
   }

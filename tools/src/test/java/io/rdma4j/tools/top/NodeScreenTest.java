@@ -15,21 +15,21 @@ class NodeScreenTest {
       throws IOException {
     String message =
         """
-            {"points":%s,
-             "health":{"status":"DEGRADED","findings":[
-               {"id":"x","level":"DEGRADED","text":"connections ended: peer lost: 1 in 15 s"}]},
-             "snapshot":{"metrics":[{"name":"rdma4j_pool_bytes","samples":[
-               {"labels":{"size_class":"8192","node":"unknown","state":"used"},"value":16384},
-               {"labels":{"size_class":"receive_65536","node":"unknown","state":"free"},"value":65536}]}]},
-             "tables":{"connections":{"leftOut":7,"rows":[
-               {"id":1,"peer":"10.0.0.7:41002","path":"verbs","state":"OPEN","queue_pair":17,
-                "queue_pair_state":"RTS","age_seconds":61.5,"messages_sent":%d,"messages_received":20,
-                "requests_outstanding":2,"back_pressured":0,"path_changes":1},
-               {"id":2,"peer":"evil\\u001b[2J:1","path":"tcp","state":"SUSPENDED","queue_pair":null,
-                "queue_pair_state":null,"age_seconds":1.0,"messages_sent":0,"messages_received":0,
-                "requests_outstanding":0,"back_pressured":3,"path_changes":0}]}},
-             "incidents":[{"headline":"incident 4: port down"}]}
-            """
+        {"points":%s,
+         "health":{"status":"DEGRADED","findings":[
+           {"id":"x","level":"DEGRADED","text":"connections ended: peer lost: 1 in 15 s"}]},
+         "snapshot":{"metrics":[{"name":"rdma4j_pool_bytes","samples":[
+           {"labels":{"size_class":"8192","node":"unknown","state":"used"},"value":16384},
+           {"labels":{"size_class":"receive_65536","node":"unknown","state":"free"},"value":65536}]}]},
+         "tables":{"connections":{"leftOut":7,"rows":[
+           {"id":1,"peer":"10.0.0.7:41002","path":"verbs","state":"OPEN","queue_pair":17,
+            "queue_pair_state":"RTS","age_seconds":61.5,"messages_sent":%d,"messages_received":20,
+            "requests_outstanding":2,"back_pressured":0,"path_changes":1},
+           {"id":2,"peer":"evil\\u001b[2J:1","path":"tcp","state":"SUSPENDED","queue_pair":null,
+            "queue_pair_state":null,"age_seconds":1.0,"messages_sent":0,"messages_received":0,
+            "requests_outstanding":0,"back_pressured":3,"path_changes":0}]}},
+         "incidents":[{"headline":"incident 4: port down"}]}
+        """
             .formatted(points, sent);
     return NodePicture.of(JSON.std.mapFrom(message), before);
   }
