@@ -8,7 +8,12 @@ import java.lang.foreign.MemorySegment;
  * handler's thread. What must live longer is {@linkplain #tryTake taken}.
  */
 public final class Message {
-  private static final MemorySegment TAKEN = MemorySegment.ofArray(new byte[0]);
+  /** Where the payload is. */
+  private enum Payload {
+    HERE,
+    TAKEN,
+    GONE
+  }
 
   private final Connection connection;
   private MemorySegment memory = MemorySegment.NULL;
@@ -16,6 +21,7 @@ public final class Message {
   private int lengthBytes;
   private long correlationId;
   private int type;
+  private Payload payload = Payload.GONE;
 
   Message(Connection connection) {
     this.connection = connection;
@@ -27,6 +33,7 @@ public final class Message {
     this.lengthBytes = lengthBytes;
     this.correlationId = correlationId;
     this.type = type;
+    payload = Payload.HERE;
     return this;
   }
 
@@ -36,9 +43,7 @@ public final class Message {
 
   /** Forgets the memory, so that a view kept too long fails instead of reading the next message. */
   void unwrap() {
-    memory = MemorySegment.NULL;
-    offset = 0;
-    lengthBytes = 0;
+    end(Payload.GONE);
     type = MessageType.DATA;
   }
 
@@ -96,7 +101,12 @@ public final class Message {
 
   /** The payload has found another owner. */
   void taken() {
-    memory = TAKEN;
+    end(Payload.TAKEN);
+  }
+
+  private void end(Payload as) {
+    payload = as;
+    memory = MemorySegment.NULL;
     offset = 0;
     lengthBytes = 0;
   }
@@ -107,9 +117,9 @@ public final class Message {
    * @throws IllegalStateException when there is none
    */
   void requireTakeable() {
-    if (memory == TAKEN || memory == MemorySegment.NULL) {
+    if (payload != Payload.HERE) {
       throw new IllegalStateException(
-          memory == TAKEN
+          payload == Payload.TAKEN
               ? "the payload of this message was taken before"
               : "the call that this message was valid for is over");
     }

@@ -87,7 +87,7 @@ public abstract class ReceiveContract extends TransportFixture {
   }
 
   private NodeConfig.Builder config(int freeBlocks) {
-    int bytes = (freeBlocks + RESERVED_BLOCKS) * MAX_MESSAGE_BYTES;
+    long bytes = (long) (freeBlocks + RESERVED_BLOCKS) * MAX_MESSAGE_BYTES;
     return configure(NodeConfig.builder())
         .threading(Threading.INVOKER)
         .handshakeTimeout(Duration.ofSeconds(60))
@@ -98,7 +98,7 @@ public abstract class ReceiveContract extends TransportFixture {
             PoolConfig.builder()
                 .blockSizes(MAX_MESSAGE_BYTES)
                 .slabBytes(MAX_MESSAGE_BYTES)
-                .initialBytes(freeBlocks * MAX_MESSAGE_BYTES)
+                .initialBytes((long) freeBlocks * MAX_MESSAGE_BYTES)
                 .maxBytes(bytes)
                 .maxCached(0)
                 .receiveReserveBlocks(RESERVED_BLOCKS)

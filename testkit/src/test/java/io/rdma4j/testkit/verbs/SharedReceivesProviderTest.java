@@ -37,7 +37,7 @@ final class SharedReceivesProviderTest extends ProviderContract {
                 .blockSizes(maxMessageBytes)
                 .slabBytes(16 * maxMessageBytes)
                 .initialBytes(0)
-                .maxBytes(RECEIVES * maxMessageBytes)
+                .maxBytes((long) RECEIVES * maxMessageBytes)
                 .receiveReserveBlocks(RECEIVES)
                 .hugePages(HugePages.NONE)
                 .backgroundThread(false)
