@@ -45,8 +45,8 @@ public abstract class ReceiveContract extends TransportFixture {
   private static final int MAX_MESSAGE_BYTES = 16 * 1024;
   private static final int WINDOW = 16;
 
-  /** More than a window and its control messages need, on a path that receives into blocks. */
-  private static final int RESERVED_BLOCKS = 40;
+  /** More than a path posts that receives into blocks. */
+  private static final int RESERVED_BLOCKS = 80;
 
   private final Keeper keeper = new Keeper();
 
