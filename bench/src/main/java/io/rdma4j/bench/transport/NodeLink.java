@@ -79,7 +79,9 @@ final class NodeLink extends Link {
   }
 
   @Override
-  void flush() {}
+  void flush() {
+    connection.flush();
+  }
 
   @Override
   int poll() throws IOException {
