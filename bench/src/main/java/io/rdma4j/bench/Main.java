@@ -8,6 +8,7 @@ import io.rdma4j.bench.transport.BatchCommand;
 import io.rdma4j.bench.transport.CpuCommand;
 import io.rdma4j.bench.transport.LatencyCommand;
 import io.rdma4j.bench.transport.ThroughputCommand;
+import io.rdma4j.bench.transport.VerbsCommand;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
@@ -34,7 +35,8 @@ import picocli.CommandLine.ScopeType;
       LatencyCommand.class,
       ThroughputCommand.class,
       CpuCommand.class,
-      BatchCommand.class
+      BatchCommand.class,
+      VerbsCommand.class
     })
 public final class Main {
   static final int EXIT_USAGE = 64;
