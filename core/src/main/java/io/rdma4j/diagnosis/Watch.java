@@ -342,7 +342,7 @@ public final class Watch implements AutoCloseable {
       close(incident, nowNs);
       return;
     }
-    Incident picture = publish(incident, Incident.State.OPEN, diagnose(incident, nowNs), nowNs);
+    Incident picture = publish(incident, Incident.State.OPEN, diagnose(incident), nowNs);
     if (settled) {
       log.write(incident, picture, nowNs);
     }
@@ -363,21 +363,21 @@ public final class Watch implements AutoCloseable {
 
   private void close(OpenIncident incident, long nowNs) {
     open.remove(incident);
-    Incident last = publish(incident, Incident.State.CLOSED, diagnose(incident, nowNs), nowNs);
+    Incident last = publish(incident, Incident.State.CLOSED, diagnose(incident), nowNs);
     log.write(incident, last, nowNs);
   }
 
-  private List<Cause> diagnose(OpenIncident incident, long nowNs) {
-    return causes.of(facts(incident, nowNs).build());
+  private List<Cause> diagnose(OpenIncident incident) {
+    return causes.of(facts(incident).build());
   }
 
-  private Facts.Builder facts(OpenIncident incident, long nowNs) {
-    Facts.Builder facts = facts(incident.devices(), incident.openedNs() - WINDOW_NS, nowNs);
+  private Facts.Builder facts(OpenIncident incident) {
+    Facts.Builder facts = facts(incident.devices(), incident.openedNs() - WINDOW_NS);
     incident.addTo(facts);
     return facts;
   }
 
-  private Facts.Builder facts(Collection<String> devices, long fromNs, long nowNs) {
+  private Facts.Builder facts(Collection<String> devices, long fromNs) {
     Facts.Builder facts = new Facts.Builder();
     counters.deltas(fromNs, devices).forEach(delta -> FactSources.add(facts, delta));
     if (!devices.isEmpty()) {
@@ -481,7 +481,7 @@ public final class Watch implements AutoCloseable {
 
   private String digest(EventSubject subject, long nowNs) {
     Set<String> devices = subject.device().isEmpty() ? Set.of() : Set.of(subject.device());
-    Facts.Builder facts = facts(devices, nowNs - WINDOW_NS, nowNs);
+    Facts.Builder facts = facts(devices, nowNs - WINDOW_NS);
     TreeSet<String> noted = new TreeSet<>();
     for (Event event : recent) {
       boolean related =

@@ -99,8 +99,9 @@ final class HostReaderTest {
 
           @Override
           public @Nullable HostReport report() {
-            seen.set(files.report());
-            return seen.get();
+            HostReport report = Objects.requireNonNull(files.report());
+            seen.set(report);
+            return report;
           }
         };
     Watch watch = new Watch(journal, facts -> {}, () -> nowNs, source, ns -> {});

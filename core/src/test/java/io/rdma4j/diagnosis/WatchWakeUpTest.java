@@ -28,9 +28,6 @@ final class WatchWakeUpTest {
   private static final EventSubject SUBJECT =
       EventSubject.queuePair("mlx5_0", 1, 7).of(1, "192.0.2.7:7400");
 
-  /** Sleeps until somebody wakes the thread, however short the sleep should be. */
-  private static final LongConsumer UNTIL_WOKEN = ns -> LockSupport.park();
-
   private final EventJournal journal = EventJournal.inMemory();
   private final BlockingQueue<Incident> heard = new LinkedBlockingQueue<>();
   private final Device device = new Device();
@@ -56,6 +53,11 @@ final class WatchWakeUpTest {
     public @Nullable HostReport report() {
       return null;
     }
+  }
+
+  /** Sleeps until somebody wakes the thread, however short the sleep should be. */
+  private static void sleepUntilWoken(long ignoredNs) {
+    LockSupport.park();
   }
 
   private Watch start(LongConsumer sleep) {
@@ -87,7 +89,7 @@ final class WatchWakeUpTest {
    */
   @Test
   void noPeriodIsBetweenAFaultAndAListener() throws InterruptedException {
-    start(UNTIL_WOKEN);
+    start(WatchWakeUpTest::sleepUntilWoken);
     for (int i = 1; i <= 200; i++) {
       EventSubject subject = EventSubject.queuePair("mlx5_" + i, 1, i).of(i, "192.0.2.7:7400");
       journal.emit(EventKind.QP_ACCESS_ERR, subject, "fault " + i);

@@ -108,8 +108,7 @@ public final class MonitorCommand implements Callable<Integer> {
         "%s; %d pairs of slices of %d ms, each with a look, a followed message and a scrape%n",
         slices.path(),
         slices.pairs(),
-        Slices.SLICE_NS / 1_000_000,
-        slices.pairs());
+        Slices.SLICE_NS / 1_000_000);
     out.printf(
         Locale.ROOT,
         "%.0f requests/s without, %.0f with; seed %d%n%n",

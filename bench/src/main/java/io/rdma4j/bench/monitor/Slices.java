@@ -31,7 +31,7 @@ record Slices(
    */
   private static final long HURRY_NS = 5_000_000;
 
-  private static final long WARM_UP_NS = 12_000_000_000L;
+  private static final long WARM_UP_NS = 30_000_000_000L;
 
   /** The start of a monitor, and the end of another, are over by then. */
   private static final long SETTLE_NS = 10_000_000;

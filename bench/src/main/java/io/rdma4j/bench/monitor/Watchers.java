@@ -10,6 +10,7 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -27,8 +28,8 @@ final class Watchers implements AutoCloseable {
   private final Thread follower;
   private final Thread scraper;
   private volatile boolean running = true;
-  private volatile long scrapes;
-  private volatile long messages;
+  private final AtomicLong scrapes = new AtomicLong();
+  private final AtomicLong messages = new AtomicLong();
   private volatile @Nullable IOException failure;
 
   Watchers(Node node, Path root, long periodNs) throws IOException {
@@ -47,7 +48,7 @@ final class Watchers implements AutoCloseable {
 
   /** What a stream begins with is over before a slice begins. */
   private void awaitBeginning() throws IOException {
-    for (long endNs = System.nanoTime() + PATIENCE_NS; messages == 0; ) {
+    for (long endNs = System.nanoTime() + PATIENCE_NS; messages.get() == 0; ) {
       LockSupport.parkNanos(100_000);
       if (System.nanoTime() - endNs > 0) {
         close();
@@ -77,7 +78,7 @@ final class Watchers implements AutoCloseable {
     try {
       InputStream in = stream.getInputStream();
       for (int n; (n = in.read(buffer)) >= 0; ) {
-        messages += count(buffer, n);
+        messages.addAndGet(count(buffer, n));
       }
     } catch (IOException e) {
       if (running) {
@@ -110,7 +111,7 @@ final class Watchers implements AutoCloseable {
       nextNs += periodNs;
       try (Socket socket = ask("/metrics")) {
         readAnswer(socket.getInputStream(), buffer);
-        scrapes++;
+        scrapes.incrementAndGet();
       } catch (IOException e) {
         if (running) {
           failure = e;
@@ -129,12 +130,12 @@ final class Watchers implements AutoCloseable {
 
   /** Returns how often it was scraped so far. */
   long scrapes() {
-    return scrapes;
+    return scrapes.get();
   }
 
   /** Returns how many messages the follower has had. */
   long messages() {
-    return messages;
+    return messages.get();
   }
 
   @Override
