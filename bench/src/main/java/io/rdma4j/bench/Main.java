@@ -1,6 +1,7 @@
 package io.rdma4j.bench;
 
 import io.rdma4j.Rdma4jException;
+import io.rdma4j.bench.monitor.MonitorCommand;
 import io.rdma4j.bench.natives.Linux.LinuxException;
 import io.rdma4j.bench.pool.PoolCommand;
 import io.rdma4j.bench.register.RegisterCommand;
@@ -36,7 +37,8 @@ import picocli.CommandLine.ScopeType;
       ThroughputCommand.class,
       CpuCommand.class,
       BatchCommand.class,
-      VerbsCommand.class
+      VerbsCommand.class,
+      MonitorCommand.class
     })
 public final class Main {
   static final int EXIT_USAGE = 64;

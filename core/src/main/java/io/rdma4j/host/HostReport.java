@@ -79,6 +79,17 @@ public record HostReport(
         probe.unreadable());
   }
 
+  /**
+   * Reads the devices alone, for who looks at their ports again and again.
+   *
+   * @param root as for {@link #read}
+   * @throws IOException when {@code root} is not a directory
+   */
+  public static List<DeviceReport> readDevices(Path root) throws IOException {
+    Probe probe = new Probe(HostTree.at(root));
+    return new DeviceReader(probe, readDeviceNodes(probe)).readAll();
+  }
+
   /** Returns these facts with other devices, as when a later reading of the devices is at hand. */
   public HostReport withDevices(List<DeviceReport> others) {
     return new HostReport(
