@@ -14,7 +14,12 @@ import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What the machine says of itself: counters as often as wanted, settings now and then. */
+/**
+ * What the machine says of itself: counters as often as wanted, settings now and then.
+ *
+ * <p>Watch thread only. Settings are some hundred files, and an incident must not wait for them:
+ * after the first time they are read on a thread of their own, and the old ones serve meanwhile.
+ */
 final class HostFacts {
   private static final Logger LOG = System.getLogger(HostFacts.class.getName());
 
@@ -23,7 +28,9 @@ final class HostFacts {
 
   private final Path root;
   private final @Nullable CounterReader counters;
-  private @Nullable HostReport report;
+  private volatile @Nullable HostReport report;
+  private volatile boolean reading;
+  private boolean everRead;
   private long readNs;
 
   HostFacts(Path root) {
@@ -44,12 +51,7 @@ final class HostFacts {
 
   /** Adds settings of a device, and limits of the process. */
   void addTo(Facts.Builder facts, String device, long nowNs) {
-    HostReport known = report;
-    if (known == null || nowNs - readNs > KEEP_NS) {
-      readNs = nowNs;
-      known = read();
-      report = known;
-    }
+    HostReport known = settings(nowNs);
     if (known == null) {
       return;
     }
@@ -63,12 +65,26 @@ final class HostFacts {
         .ifPresent(d -> add(facts, d));
   }
 
-  private @Nullable HostReport read() {
+  private @Nullable HostReport settings(long nowNs) {
+    if (!everRead) {
+      everRead = true;
+      readNs = nowNs;
+      read();
+    } else if (nowNs - readNs > KEEP_NS && !reading) {
+      reading = true;
+      readNs = nowNs;
+      Thread.ofPlatform().name("rdma4j-settings").daemon(true).start(this::read);
+    }
+    return report;
+  }
+
+  private void read() {
     try {
-      return HostReport.read(root);
+      report = HostReport.read(root);
     } catch (IOException e) {
       LOG.log(Level.DEBUG, "no facts below " + root, e);
-      return null;
+    } finally {
+      reading = false;
     }
   }
 
