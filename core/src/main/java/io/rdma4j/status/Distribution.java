@@ -89,7 +89,7 @@ public final class Distribution implements Metric.Value {
     for (int bucket = 0; bucket < counts.length; bucket++) {
       seen += counts[bucket];
       if (seen >= rank) {
-        return Math.clamp(LatencyHistogram.middleNs(bucket), minNs, maxNs);
+        return withinAll(bucket);
       }
     }
     throw new AssertionError("rank " + rank + " of " + count);
@@ -98,6 +98,32 @@ public final class Distribution implements Metric.Value {
   /** One unit in the last place less, so that 99.9 % of 1000 is the 999th and not the 1000th. */
   private long rank(double percent) {
     return Math.clamp((long) Math.ceil(Math.nextDown(percent * count / 100)), 1, count);
+  }
+
+  /**
+   * Returns what was recorded after an earlier moment. The shortest and the longest are known as
+   * well as a percentile is.
+   *
+   * @param earlier of the same histogram
+   */
+  public Distribution since(Distribution earlier) {
+    long[] later = new long[counts.length];
+    int first = counts.length;
+    int last = 0;
+    for (int bucket = 0; bucket < counts.length; bucket++) {
+      later[bucket] = counts[bucket] - earlier.counts[bucket];
+      if (later[bucket] > 0) {
+        first = Math.min(first, bucket);
+        last = bucket;
+      }
+    }
+    return first == counts.length
+        ? new Distribution(later, 0, 0, 0)
+        : new Distribution(later, sumNs - earlier.sumNs, withinAll(first), withinAll(last));
+  }
+
+  private long withinAll(int bucket) {
+    return Math.clamp(LatencyHistogram.middleNs(bucket), minNs, maxNs);
   }
 
   /**

@@ -5,9 +5,10 @@ import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.diagnosis.Facts;
 import io.rdma4j.diagnosis.FaultDigest;
 import io.rdma4j.diagnosis.Watch;
-import io.rdma4j.pool.PoolStatistics;
+import io.rdma4j.os.SystemRoot;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
+import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.status.EventJournal;
 import io.rdma4j.status.EventKind;
 import io.rdma4j.status.EventSubject;
@@ -18,6 +19,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,16 +60,20 @@ final class NodeEvents {
 
   /** Starts to watch a node, on a thread. */
   void startWatch(Node node, String threadName) {
-    Watch started = new Watch(journal, facts -> addFacts(node, facts), clock);
+    PoolFacts pool = new PoolFacts(SystemRoot.host(), devicesOf(node));
+    Watch started = new Watch(journal, facts -> addFacts(node, pool, facts), clock);
     watch = started;
     started.start(threadName);
   }
 
-  private void addFacts(Node node, Facts.Builder facts) {
-    PoolStatistics pool = node.pool().statistics();
-    facts.set("config.pinned_bytes", (double) pool.registeredBytes());
-    facts.set("config.verbs_usable", node.isUsable("verbs") ? 1 : 0);
+  private static List<String> devicesOf(Node node) {
+    return Providers.registrars(node.providers()).stream().map(MemoryRegistrar::name).toList();
+  }
+
+  private void addFacts(Node node, PoolFacts pool, Facts.Builder facts) {
     long nowNs = clock.nanoTime();
+    pool.addTo(facts, node.pool().statistics(), nowNs);
+    facts.set("config.verbs_usable", node.isUsable("verbs") ? 1 : 0);
     facts.set(
         "app.degraded_connections",
         (double)

@@ -53,6 +53,37 @@ class LatencyHistogramTest {
     }
   }
 
+  /** Up to a bucket's width, as a part's shortest and longest are not kept. */
+  @RepeatedTest(20)
+  void aPartOfItIsADistributionOfItsOwn() {
+    long seed = Long.getLong("seed", System.nanoTime());
+    Random random = new Random(seed);
+    for (Map.Entry<String, LongSupplier> values : shapes(random).entrySet()) {
+      LatencyHistogram all = new LatencyHistogram();
+      LatencyHistogram part = new LatencyHistogram();
+      for (int i = random.nextInt(1000); i > 0; i--) {
+        all.record(values.getValue().getAsLong());
+      }
+      Distribution before = all.snapshot();
+      for (int i = random.nextInt(1000); i > 0; i--) {
+        long ns = values.getValue().getAsLong();
+        all.record(ns);
+        part.record(ns);
+      }
+      String shape = values.getKey() + ", seed " + seed;
+      Distribution since = all.snapshot().since(before);
+      Distribution expected = part.snapshot();
+      assertEquals(expected.count(), since.count(), shape);
+      assertEquals(expected.sumNs(), since.sumNs(), shape);
+      assertEquals(expected.buckets(), since.buckets(), shape);
+      for (double percent : PERCENTS) {
+        double exact = expected.percentileNs(percent);
+        assertEquals(
+            exact, (double) since.percentileNs(percent), 2 * RELATIVE_ERROR * exact + 1, shape);
+      }
+    }
+  }
+
   private static Map<String, LongSupplier> shapes(Random random) {
     return Map.of(
         "uniform", () -> random.nextLong(MAX_NS + 1),

@@ -50,7 +50,7 @@ public final class Monitor implements AutoCloseable {
   private final Sampler sampler;
   private final BoundedExecutor executor;
 
-  private final List<Registration> ports = new ArrayList<>();
+  private final List<Registration> registrations = new ArrayList<>();
 
   private Monitor(
       HttpServer server,
@@ -70,11 +70,11 @@ public final class Monitor implements AutoCloseable {
   }
 
   private void watchPorts(PortWatch watch, StatusRegistry registry) {
-    ports.add(registry.register("ports", watch.metrics()));
+    registrations.add(registry.register("ports", watch.metrics()));
     try {
-      ports.add(registry.register(watch.table()));
+      registrations.add(registry.register(watch.table()));
     } catch (IllegalStateException e) {
-      ports.forEach(Registration::close);
+      registrations.forEach(Registration::close);
       throw e;
     }
   }
@@ -127,6 +127,9 @@ public final class Monitor implements AutoCloseable {
       throw e;
     }
     monitor.sampler.start();
+    if (journal != null) {
+      monitor.registrations.add(journal.listen(incident -> monitor.sampler.news()));
+    }
     server.start();
     System.setProperty(URL_PROPERTY, monitor.url());
     if (config.token() == null && !config.address().getAddress().isLoopbackAddress()) {
@@ -170,6 +173,6 @@ public final class Monitor implements AutoCloseable {
     sampler.close();
     executor.interruptAll();
     server.stop(0);
-    ports.forEach(Registration::close);
+    registrations.forEach(Registration::close);
   }
 }

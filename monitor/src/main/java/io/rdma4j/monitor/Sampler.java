@@ -13,7 +13,8 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Looks at the registry once a second: for the charts, for the health, and for whoever follows
- * live. Tables are read while somebody follows.
+ * live, who hear of incidents without waiting for the second to end. Tables are read while somebody
+ * follows.
  *
  * <p>Runs on a thread of its own; what it found may be read by any.
  */
@@ -22,6 +23,9 @@ final class Sampler implements AutoCloseable {
 
   /** What the charts, and the count of seconds that the health looks back, are made for. */
   static final long PERIOD_NS = 1_000_000_000L;
+
+  /** The least between news and what was sent before, so that a storm costs no more than this. */
+  private static final long NEWS_NS = 100_000_000L;
 
   /** How far back the health looks, so that a look each ten seconds misses nothing. */
   private static final int HEALTH_SECONDS = 15;
@@ -43,6 +47,7 @@ final class Sampler implements AutoCloseable {
   private final Thread thread;
   private volatile Readings latest;
   private volatile Health health;
+  private volatile boolean hasNews;
   private volatile boolean closed;
 
   /**
@@ -66,21 +71,36 @@ final class Sampler implements AutoCloseable {
     thread.start();
   }
 
+  /** Has followers told what is new of incidents. Any thread. */
+  void news() {
+    hasNews = true;
+    LockSupport.unpark(thread);
+  }
+
   private void run() {
-    long nextNs = System.nanoTime() + periodNs;
+    long sentNs = System.nanoTime();
+    long nextNs = sentNs + periodNs;
     while (!closed) {
-      long leftNs = nextNs - System.nanoTime();
+      long nowNs = System.nanoTime();
+      long leftNs = Math.min(nextNs - nowNs, hasNews ? sentNs + NEWS_NS - nowNs : PERIOD_NS);
       if (leftNs > 0) {
         LockSupport.parkNanos(this, leftNs);
         continue;
       }
-      nextNs = Math.max(nextNs + periodNs, System.nanoTime());
+      hasNews = false;
+      boolean isDue = nowNs - nextNs >= 0;
+      nextNs = isDue ? Math.max(nextNs + periodNs, nowNs) : nextNs;
       try {
-        sample();
-        eachSecond.run();
+        if (isDue) {
+          sample();
+          eachSecond.run();
+        } else {
+          tellNews();
+        }
       } catch (RuntimeException e) {
         LOG.log(Level.ERROR, "a sample failed; the next one comes in a second", e);
       }
+      sentNs = System.nanoTime();
     }
   }
 
@@ -100,16 +120,25 @@ final class Sampler implements AutoCloseable {
     history.add(point);
     health = Health.of(recent.getFirst(), now).with(incidents.findings());
     if (feed.isFollowed()) {
-      feed.publish(message(point.json()));
+      feed.publish(message("\"points\":" + point.json(), now));
     }
   }
 
-  /** Everything a page shows; {@code points} is one of them, or a list. */
-  private String message(String points) {
+  /** All but a point, which stands for a whole second. */
+  private void tellNews() {
+    Readings now = read();
+    health = Health.of(recent.getFirst(), now).with(incidents.findings());
+    if (feed.isFollowed()) {
+      feed.publish(message("\"news\":true", now));
+    }
+  }
+
+  /** Everything a page shows; what comes first tells of points: one of them, or a list. */
+  private String message(String first, Readings now) {
     return new StringJoiner(",", "{", "}")
-        .add("\"points\":" + points)
+        .add(first)
         .add("\"health\":" + health.json())
-        .add("\"snapshot\":" + JsonText.of(latest.snapshot(), LIVE_METRICS))
+        .add("\"snapshot\":" + JsonText.of(now.snapshot(), LIVE_METRICS))
         .add("\"tables\":" + tables())
         .add("\"incidents\":" + incidents.live())
         .toString();
@@ -132,7 +161,7 @@ final class Sampler implements AutoCloseable {
 
   /** Returns what a page begins with: as each second, with all points so far. */
   String beginning() {
-    return message(history.json());
+    return message("\"points\":" + history.json(), latest);
   }
 
   History history() {

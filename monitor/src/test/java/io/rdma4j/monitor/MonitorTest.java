@@ -9,6 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.jr.ob.JSON;
 import io.rdma4j.Rdma4jException;
 import io.rdma4j.pool.PoolConfig;
+import io.rdma4j.status.EventJournal;
+import io.rdma4j.status.EventKind;
+import io.rdma4j.status.EventSubject;
 import io.rdma4j.transport.Connection;
 import io.rdma4j.transport.ConnectionHandler;
 import io.rdma4j.transport.Message;
@@ -229,6 +232,41 @@ class MonitorTest {
       }
     }
     await("nobody to follow", () -> monitor.followers() == 0);
+  }
+
+  /** Between two points, as those mark the seconds. */
+  @Test
+  void newsOfAnIncidentDoNotWaitForTheNextSecond() throws Exception {
+    http.close();
+    monitor.close();
+    EventJournal journal = client.journal();
+    monitor = Monitor.start(config(), client.metrics(), journal);
+    http = new Client(monitor);
+    try (BufferedReader lines =
+        new BufferedReader(new InputStreamReader(http.open("/stream"), StandardCharsets.UTF_8))) {
+      for (int port = 1; ; port++) {
+        assertTrue(port <= 100, "no message of 100 incidents came without a point");
+        journal.emit(EventKind.PORT_ERR, EventSubject.device("mlx5_0", port), "");
+        Map<String, Object> told;
+        do {
+          told = JSON.std.mapFrom(message(lines));
+        } while (!String.valueOf(told.get("incidents")).contains("port=" + port));
+        if (!told.containsKey("points")) {
+          assertTrue(String.valueOf(told.get("incidents")).contains("port-down"));
+          assertTrue(String.valueOf(told.get("health")).contains("DEGRADED"));
+          return;
+        }
+      }
+    }
+  }
+
+  private static String message(BufferedReader lines) throws IOException {
+    for (String line; (line = lines.readLine()) != null; ) {
+      if (line.startsWith("data: ")) {
+        return line.substring(6);
+      }
+    }
+    throw new AssertionError("the stream ended");
   }
 
   @Test

@@ -67,11 +67,14 @@ final class MonitorStream implements AutoCloseable {
     return failure instanceof ConnectException ? "nobody listens there" : failure.toString();
   }
 
-  /** Waits for the next message. */
+  /** Waits for the next second's message, which repeats what news there were in between. */
   Map<String, Object> next() throws IOException {
     for (String line; (line = lines.readLine()) != null; ) {
       if (line.startsWith(DATA)) {
-        return JSON.std.mapFrom(line.substring(DATA.length()));
+        Map<String, Object> message = JSON.std.mapFrom(line.substring(DATA.length()));
+        if (message.containsKey("points")) {
+          return message;
+        }
       }
     }
     throw new EOFException("the monitor has ended");
