@@ -17,15 +17,18 @@ import io.rdma4j.verbs.AsyncEvent;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
@@ -146,6 +149,52 @@ final class NodeEventsTest {
       try (Connection again = app.connect(at(db), IGNORE)) {
         assertTrue(again.isOpen(), "on a new queue pair");
       }
+    }
+  }
+
+  /** Field case O-20: an overrun ends what ran over its queues, and the next have queues anew. */
+  @Test
+  void anOverrunEndsItsConnectionsAndRequestsAlone() throws InterruptedException {
+    try (Node db = server(config("verbs"));
+        Node app = Node.start(config("verbs").build())) {
+      Connection spared = app.connect(at(db), IGNORE);
+      List<Connection> lost = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        lost.add(app.connect(at(db), IGNORE));
+      }
+      AtomicInteger ended = new AtomicInteger();
+      ReplyHandler handler = new EndCounter(ended);
+      MemorySegment source = MemorySegment.ofArray(new byte[8]);
+      for (int i = 0; i < 20; i++) {
+        assertTrue(lost.get(i % 3).request(source, 0, 8, 100_000_000_000L, i, handler) > 0);
+      }
+      for (Connection connection : lost) {
+        ScriptedQueuePair of = queuePairOf(connection);
+        device.raise(AsyncEvent.Type.CQ_ERR, of.sendCompletions(), 0);
+      }
+      await("the requests", () -> ended.get() == 20);
+      await("the connections", () -> lost.stream().noneMatch(Connection::isOpen));
+      await("the cause", () -> has(app, "completion-queue-overrun"));
+      String figures = event(app, e -> e.kind() == EventKind.CQ_ERR).text();
+      assertTrue(figures.contains("receives are outstanding"), figures);
+      assertTrue(spared.isOpen());
+      try (Connection next = app.connect(at(db), IGNORE)) {
+        assertTrue(next.isOpen());
+        assertEquals(0, device.unacknowledgedEvents());
+      }
+    }
+  }
+
+  /** Counts requests that end without a reply. */
+  private record EndCounter(AtomicInteger ended) implements ReplyHandler {
+    @Override
+    public void onReply(long context, Message reply) {
+      throw new AssertionError("nobody replies");
+    }
+
+    @Override
+    public void onFailure(long context, RequestFailedException.Cause cause, String message) {
+      ended.incrementAndGet();
     }
   }
 

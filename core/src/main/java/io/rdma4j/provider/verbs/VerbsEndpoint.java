@@ -14,9 +14,9 @@ import io.rdma4j.provider.Rest;
 import io.rdma4j.status.EventSubject;
 import io.rdma4j.verbs.CmId;
 import io.rdma4j.verbs.CompletionChannel;
-import io.rdma4j.verbs.CompletionQueue;
 import io.rdma4j.verbs.Completions;
 import io.rdma4j.verbs.QueuePair;
+import io.rdma4j.verbs.QueuePairConfig;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -68,17 +68,13 @@ final class VerbsEndpoint implements Endpoint {
   private final CompletionFeed completions;
   private final ResourceStack resources;
   private final Incident incident;
-  private final int port;
-  private final int queuePairNumber;
-  private final EventSubject subject;
+  private final QueuePairFacts facts;
   private final EndpointEvents events;
 
   private volatile State state = State.OPEN;
 
   /** Set before the endpoint is handed out. */
   private @Nullable VerbsOneSided oneSided;
-
-  private String description;
 
   private long drainStartNs;
   private boolean queueLost;
@@ -95,7 +91,7 @@ final class VerbsEndpoint implements Endpoint {
       String peer,
       EndpointConfig config,
       CompletionChannel channel,
-      CompletionQueue completionQueue,
+      QueuePairConfig made,
       QueuePair queuePair,
       SendSide sends,
       ReceiveSide receives,
@@ -107,23 +103,20 @@ final class VerbsEndpoint implements Endpoint {
     this.receives = receives;
     arrivals = new Arrivals(receives, sends, config);
     this.resources = resources;
-    completions = resources.own(new CompletionFeed(completionQueue, channel, arrivals));
-    port = id.devicePort();
-    description = "verbs " + context.name() + " port " + port + " to " + peer;
-    queuePairNumber = queuePair.number();
-    subject = EventSubject.queuePair(context.name(), port, queuePairNumber);
-    events = new EndpointEvents(context, id, subject);
-    incident = new Incident("queue pair " + queuePairNumber + ", " + description);
+    completions = resources.own(new CompletionFeed(made.sendQueue(), channel, arrivals));
+    facts = new QueuePairFacts(context.name(), id.devicePort(), queuePair, made, peer);
+    events = new EndpointEvents(context, id, facts.subject());
+    incident = new Incident(facts);
   }
 
   @Override
   public String description() {
-    return description;
+    return facts.description();
   }
 
   @Override
   public String device() {
-    return context.name();
+    return facts.device();
   }
 
   @Override
@@ -139,15 +132,15 @@ final class VerbsEndpoint implements Endpoint {
   @Override
   public @Nullable QueuePairStatus queuePair() {
     return switch (state) {
-      case OPEN -> new QueuePairStatus(queuePairNumber, "RTS");
-      case DRAINING, ENDED -> new QueuePairStatus(queuePairNumber, "ERR");
+      case OPEN -> facts.status("RTS");
+      case DRAINING, ENDED -> facts.status("ERR");
       case CLOSED -> null;
     };
   }
 
   @Override
   public EventSubject subject() {
-    return subject;
+    return facts.subject();
   }
 
   /** Returns in words what is with the device. */
@@ -158,7 +151,7 @@ final class VerbsEndpoint implements Endpoint {
   }
 
   int port() {
-    return port;
+    return facts.port();
   }
 
   @Override
@@ -170,15 +163,23 @@ final class VerbsEndpoint implements Endpoint {
     return context;
   }
 
+  QueuePair devicesQueuePair() {
+    return queuePair;
+  }
+
+  QueuePairFacts facts() {
+    return facts;
+  }
+
   /** Takes up operations on the peer's memory, once the two devices have agreed on their number. */
   void offerOneSided(int maxReads, long pathId) {
-    int maxTransferBytes = context.maxTransferBytes(port);
+    int maxTransferBytes = context.maxTransferBytes(facts.port());
     if (context.servesPeers() && maxReads > 0) {
       oneSided =
           new VerbsOneSided(
               this, sends, context.device().attributes(), maxTransferBytes, maxReads, pathId);
       if (!oneSided.servesAtomics()) {
-        description += ", the peer's atomics by message: the device's are not atomic towards us";
+        facts.add("the peer's atomics by message: the device's are not atomic towards us");
       }
     }
   }
@@ -502,7 +503,7 @@ final class VerbsEndpoint implements Endpoint {
 
   private int end(EndpointListener listener) {
     state = State.ENDED;
-    incident.tell(context.events().sink(), subject);
+    incident.tell(context.events().sink(), facts.subject());
     EndpointFailure reported = events.trouble();
     EndpointFailure cause;
     if (reported != null && (reported.kind() == Kind.PEER_CLOSED || !incident.hasCause())) {
