@@ -167,7 +167,7 @@ final class ScriptedCmId implements CmId {
   @Override
   public QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config) {
     synchronized (wire) {
-      if (domain.device() != device() || queuePair != null) {
+      if (domain.device() != boundPort().device || queuePair != null) {
         throw Faults.failure("rdma_create_qp", Errno.EINVAL, domain.device() + " is not " + port);
       }
       queuePair = ((ScriptedProtectionDomain) domain).createQueuePair("rdma_create_qp", config);
