@@ -72,6 +72,13 @@ final class SendBatch implements AutoCloseable {
   }
 
   /**
+   * Has the device tell when all that the next doorbell announces is done: somebody waits for it.
+   */
+  void signalNext() {
+    ownersWait = true;
+  }
+
+  /**
    * Posts everything. A list that is taken in part goes on with the request that was refused; since
    * there is a place for every request, a post that takes none is a failure and not a full queue.
    *

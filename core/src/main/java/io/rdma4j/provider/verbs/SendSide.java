@@ -325,6 +325,7 @@ final class SendSide implements AutoCloseable {
     lock();
     try {
       if (!shut && queued - completed < tokens.length) {
+        batch.signalNext();
         queueControl(MessageHeader.GOODBYE);
       }
     } finally {

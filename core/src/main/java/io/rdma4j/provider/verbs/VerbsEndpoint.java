@@ -573,7 +573,7 @@ final class VerbsEndpoint implements Endpoint {
   private void takeBackShared(EndpointListener listener) {
     long startNs = context.clock().nanoTime();
     boolean last = false;
-    while (!last && !queueLost && within(startNs, DRAIN_BOUND_NS)) {
+    while (!last && !queueLost && within(startNs, LINGER_BOUND_NS)) {
       events.takeOfDevice();
       last = receives.isDrained();
       takeBackCompleted(listener);
