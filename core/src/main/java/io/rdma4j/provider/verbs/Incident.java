@@ -20,13 +20,13 @@ final class Incident {
   private static final int RNR_RETRY_EXCEEDED = 13;
   private static final int RESPONSE_TIMEOUT = 20;
 
-  private final QueuePairFacts where;
+  private final String where;
   private int status = Completions.SUCCESS;
   private int vendorError;
   private boolean onReceive;
   private int followers;
 
-  Incident(QueuePairFacts where) {
+  Incident(String where) {
     this.where = where;
   }
 

@@ -33,11 +33,8 @@ public final class Limits {
   /** Depth of a send or receive queue. */
   public int maxQueuePairWorkRequests = 1 << 14;
 
-  /** Reads and atomics under way to one queue pair. */
+  /** Reads and atomics under way from and to one queue pair. */
   public int maxReadAtomic = 16;
-
-  /** Reads and atomics under way from one queue pair. */
-  public int maxReadAtomicStarted = 16;
 
   /** Towards whom atomics are atomic. */
   public Atomics atomics = Atomics.GLOBAL;
@@ -47,7 +44,7 @@ public final class Limits {
 
   Limits() {}
 
-  DeviceAttributes attributes(int physicalPorts) {
+  DeviceAttributes attributes() {
     return new DeviceAttributes(
         "scripted",
         Long.MAX_VALUE,
@@ -58,9 +55,9 @@ public final class Limits {
         maxCompletionQueueEntries,
         maxMemoryRegions,
         maxReadAtomic,
-        maxReadAtomicStarted,
+        maxReadAtomic,
         1 << 10,
-        physicalPorts,
+        1,
         1,
         atomics);
   }

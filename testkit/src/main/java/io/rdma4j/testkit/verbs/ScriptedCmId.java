@@ -3,7 +3,6 @@ package io.rdma4j.testkit.verbs;
 import io.rdma4j.verbs.CmEvent;
 import io.rdma4j.verbs.CmId;
 import io.rdma4j.verbs.CmParameters;
-import io.rdma4j.verbs.ConnectedPath;
 import io.rdma4j.verbs.Device;
 import io.rdma4j.verbs.ProtectionDomain;
 import io.rdma4j.verbs.QueuePair;
@@ -11,7 +10,6 @@ import io.rdma4j.verbs.QueuePairConfig;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.Arrays;
-import java.util.Objects;
 import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
@@ -26,12 +24,12 @@ final class ScriptedCmId implements CmId {
   private final Wire wire;
   private final ScriptedConnectionManager manager;
   private final Queue<CmEvent> events = new ArrayDeque<>();
-  private @Nullable ScriptedPort port;
+  private @Nullable ScriptedDevice device;
   private @Nullable InetSocketAddress local;
   private @Nullable InetSocketAddress remote;
   private @Nullable ScriptedQueuePair queuePair;
   private @Nullable ScriptedCmId peer;
-  private @Nullable CmParameters connectParameters;
+  private int rnrRetryCount;
   private boolean ownsPort;
   private boolean listening;
   private boolean connected;
@@ -75,7 +73,7 @@ final class ScriptedCmId implements CmId {
   public void bind(InetSocketAddress address) {
     synchronized (wire) {
       wire.faults.enter("rdma_bind_addr", address);
-      ScriptedPort found = manager.portAt(address.getAddress());
+      ScriptedDevice found = manager.deviceAt(address.getAddress());
       if (found == null) {
         throw Faults.failure(
             "rdma_bind_addr", Errno.ENODEV, address + " belongs to no RDMA device");
@@ -83,7 +81,7 @@ final class ScriptedCmId implements CmId {
       local =
           new InetSocketAddress(address.getAddress(), manager.takePort(address.getPort(), this));
       ownsPort = true;
-      port = found;
+      device = found;
     }
   }
 
@@ -102,12 +100,12 @@ final class ScriptedCmId implements CmId {
       wire.faults.enter("rdma_resolve_addr", target);
       // One stack is one host: the peer's address is an address of this host.
       var near = source == null ? target : source;
-      ScriptedPort found = manager.portAt(near.getAddress());
-      if (found == null || manager.portAt(target.getAddress()) == null) {
+      ScriptedDevice found = manager.deviceAt(near.getAddress());
+      if (found == null || manager.deviceAt(target.getAddress()) == null) {
         post(CmEvent.Type.ADDR_ERROR, -Errno.ENODEV, NO_DATA, null);
         return;
       }
-      port = found;
+      device = found;
       local = new InetSocketAddress(near.getAddress(), manager.takePort(0, this));
       ownsPort = true;
       remote = target;
@@ -141,19 +139,20 @@ final class ScriptedCmId implements CmId {
 
   @Override
   public Device device() {
-    return boundPort().device;
+    return boundDevice();
   }
 
-  private ScriptedPort boundPort() {
-    if (port == null) {
+  private ScriptedDevice boundDevice() {
+    if (device == null) {
       throw new IllegalStateException("this identifier is not bound to a device yet");
     }
-    return port;
+    return device;
   }
 
   @Override
   public int devicePort() {
-    return boundPort().number();
+    boundDevice();
+    return 1;
   }
 
   @Override
@@ -167,8 +166,8 @@ final class ScriptedCmId implements CmId {
   @Override
   public QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config) {
     synchronized (wire) {
-      if (domain.device() != boundPort().device || queuePair != null) {
-        throw Faults.failure("rdma_create_qp", Errno.EINVAL, domain.device() + " is not " + port);
+      if (domain.device() != boundDevice() || queuePair != null) {
+        throw Faults.failure("rdma_create_qp", Errno.EINVAL, domain.device() + " is not " + device);
       }
       queuePair = ((ScriptedProtectionDomain) domain).createQueuePair("rdma_create_qp", config);
       queuePair.initialise();
@@ -194,9 +193,9 @@ final class ScriptedCmId implements CmId {
         post(CmEvent.Type.REJECTED, REJECTED_NO_LISTENER, NO_DATA, null);
         return;
       }
-      connectParameters = parameters;
+      rnrRetryCount = parameters.rnrRetryCount();
       ScriptedCmId child = new ScriptedCmId(wire, manager);
-      child.port = listener.port;
+      child.device = listener.device;
       child.local = listener.local;
       child.remote = local;
       child.peer = this;
@@ -229,29 +228,13 @@ final class ScriptedCmId implements CmId {
         return;
       }
       ScriptedQueuePair theirs = initiator.requireQueuePair("rdma_accept");
-      CmParameters asked = Objects.requireNonNull(initiator.connectParameters);
-      ScriptedPort near = boundPort();
-      ScriptedPort far = initiator.boundPort();
-      // As on RoCE: both send packets of the size that the connecting end can carry.
-      int mtuBytes = far.mtuBytes();
-      int carriedBytes = Math.min(near.mtuBytes(), far.mtuBytes());
-      mine.connect(
-          theirs, parameters.rnrRetryCount(), path(near, mtuBytes, parameters), carriedBytes);
-      theirs.connect(
-          mine, asked.rnrRetryCount(), initiator.path(far, mtuBytes, asked), carriedBytes);
+      mine.connect(theirs, parameters.rnrRetryCount());
+      theirs.connect(mine, initiator.rnrRetryCount);
       connected = true;
       initiator.connected = true;
       initiator.post(CmEvent.Type.ESTABLISHED, data, parameters, null);
       post(CmEvent.Type.ESTABLISHED, 0, NO_DATA, null);
     }
-  }
-
-  private ConnectedPath path(ScriptedPort at, int mtuBytes, CmParameters given) {
-    return new ConnectedPath(
-        mtuBytes,
-        at.gidIndexOf(localAddress().getAddress()),
-        given.initiatorDepth(),
-        given.responderResources());
   }
 
   @Override

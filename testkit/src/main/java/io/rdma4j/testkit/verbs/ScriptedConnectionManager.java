@@ -64,12 +64,10 @@ public final class ScriptedConnectionManager {
         : new CmEvent(substitute.type, substitute.status, new byte[0], 0, 0, null);
   }
 
-  @Nullable ScriptedPort portAt(InetAddress address) {
+  @Nullable ScriptedDevice deviceAt(InetAddress address) {
     for (ScriptedDevice device : devices) {
-      for (ScriptedPort port : device.ports()) {
-        if (port.hasAddress(address)) {
-          return port;
-        }
+      if (device.hasAddress(address)) {
+        return device;
       }
     }
     return null;

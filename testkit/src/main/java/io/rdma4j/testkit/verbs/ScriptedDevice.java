@@ -31,13 +31,14 @@ public final class ScriptedDevice implements Device {
   final RegionTable regions;
   private final String name;
   private final Limits limits = new Limits();
-  private final List<ScriptedPort> ports = new ArrayList<>();
+  private final List<InetAddress> addresses = new ArrayList<>();
   private final Queue<AsyncEvent> events = new ArrayDeque<>();
   private final Set<ScriptedProtectionDomain> domains = new LinkedHashSet<>();
   private final Set<ScriptedCompletionQueue> completionQueues = new LinkedHashSet<>();
   private final Set<ScriptedCompletionChannel> channels = new LinkedHashSet<>();
   private DeviceInfo.Transport transport = DeviceInfo.Transport.INFINIBAND;
   private Availability availability;
+  private PortAttributes.State portState = PortAttributes.State.ACTIVE;
   private boolean keepsLastReceive;
   private int openers;
 
@@ -46,22 +47,13 @@ public final class ScriptedDevice implements Device {
     this.name = name;
     availability = Availability.usable("scripted device " + name);
     regions = new RegionTable(wire, limits);
-    ports.add(new ScriptedPort(this, 1));
   }
 
-  /** Gives the first port an IP address in a network of 24 bits, by which rdma_cm finds it. */
+  /** Gives the device an IP address, by which rdma_cm finds it. */
   public ScriptedDevice address(InetAddress address) {
-    scriptedPort(1).address(address, 24);
-    return this;
-  }
-
-  /** Returns a port, and adds it and those before it when there is none yet. */
-  public ScriptedPort scriptedPort(int number) {
     synchronized (wire) {
-      while (ports.size() < number) {
-        ports.add(new ScriptedPort(this, ports.size() + 1));
-      }
-      return ports.get(number - 1);
+      addresses.add(address);
+      return this;
     }
   }
 
@@ -77,6 +69,14 @@ public final class ScriptedDevice implements Device {
   public ScriptedDevice unusable(String reason) {
     synchronized (wire) {
       availability = Availability.unusable(reason);
+      return this;
+    }
+  }
+
+  /** Sets the state its port reports. */
+  public ScriptedDevice portState(PortAttributes.State state) {
+    synchronized (wire) {
+      portState = state;
       return this;
     }
   }
@@ -164,8 +164,8 @@ public final class ScriptedDevice implements Device {
     return new DeviceInfo(name, name.hashCode(), transport, availability);
   }
 
-  List<ScriptedPort> ports() {
-    return ports;
+  boolean hasAddress(InetAddress address) {
+    return addresses.contains(address);
   }
 
   ScriptedDevice open() {
@@ -197,31 +197,23 @@ public final class ScriptedDevice implements Device {
 
   @Override
   public DeviceAttributes attributes() {
-    synchronized (wire) {
-      return limits.attributes(ports.size());
-    }
+    return limits.attributes();
   }
 
   @Override
   public PortAttributes port(int port) {
     synchronized (wire) {
       wire.faults.enter("ibv_query_port", this);
-      return existing(port).attributes(limits.maxMessageBytes);
+      return new PortAttributes(
+          portState, 4096, limits.maxMessageBytes, 1, 0, PortAttributes.LinkLayer.ETHERNET);
     }
   }
 
   @Override
   public byte[] gid(int port, int index) {
-    synchronized (wire) {
-      return existing(port).gid(index);
-    }
-  }
-
-  private ScriptedPort existing(int port) {
-    if (port < 1 || port > ports.size()) {
-      throw Faults.failure("ibv_query_port", Errno.EINVAL, this + " has no port " + port);
-    }
-    return ports.get(port - 1);
+    byte[] gid = new byte[16];
+    gid[15] = (byte) index;
+    return gid;
   }
 
   @Override
