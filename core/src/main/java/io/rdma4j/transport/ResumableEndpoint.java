@@ -245,24 +245,14 @@ final class ResumableEndpoint implements Endpoint {
 
   @Override
   public void flush() {
-    if (hasPath()) {
+    if (state == State.ACTIVE) {
       path.flush();
     }
   }
 
   @Override
-  public boolean needsFlush() {
-    return hasPath() && path.needsFlush();
-  }
-
-  @Override
   public boolean peerSleeps() {
-    return hasPath() && path.peerSleeps();
-  }
-
-  private boolean hasPath() {
-    State now = state;
-    return now == State.ACTIVE || now == State.REPLAYING;
+    return (state == State.ACTIVE || state == State.REPLAYING) && path.peerSleeps();
   }
 
   @Override

@@ -134,7 +134,10 @@ final class Sender {
         return refusal();
       }
       long result = endpoint.send(type, correlationId, source, offset, lengthBytes);
-      letGo();
+      if (result >= 0) {
+        flushUnlessPolledSoon();
+        ringIfPeerSleeps();
+      }
       return result;
     } finally {
       lock.unlock();
@@ -176,7 +179,7 @@ final class Sender {
               operand,
               desired,
               token);
-      letGo();
+      flushUnlessPolledSoon();
       return result;
     } finally {
       lock.unlock();
@@ -229,7 +232,7 @@ final class Sender {
         outbox.add(type, correlationId, value);
         poller.wakeUp(); // it tries again, and no event may tell it when
       }
-      letGo();
+      flushUnlessPolledSoon();
     } finally {
       lock.unlock();
     }
@@ -249,7 +252,6 @@ final class Sender {
         outbox.remove();
         sent++;
       }
-      letGo();
       return sent;
     } finally {
       lock.unlock();
@@ -268,6 +270,7 @@ final class Sender {
     if (endpoint.send(type, correlationId, small, 0, lengthBytes) == SendResult.BACK_PRESSURED) {
       return false;
     }
+    ringIfPeerSleeps();
     return true;
   }
 
@@ -285,47 +288,20 @@ final class Sender {
     if (result >= 0) {
       messagesSent++;
       bytesSent += lengthBytes;
+      flushUnlessPolledSoon();
+      ringIfPeerSleeps();
     } else if (result == SendResult.BACK_PRESSURED) {
       backPressured++;
     }
-    letGo();
     return result;
   }
 
   /**
-   * Ends a send, also one that found no room, whose endpoint let go what it had: on the polling
-   * thread, and where the application polls, the next duty cycle lets go what waits. With the lock
-   * held.
+   * On the polling thread, and where the application polls, the next duty cycle sends what waits.
    */
-  private void letGo() {
+  private void flushUnlessPolledSoon() {
     if (poller.hasThread() && !poller.isPollingThread()) {
       endpoint.flush();
-    }
-    if (!endpoint.needsFlush()) {
-      ringIfPeerSleeps(); // not before the peer would find something
-    }
-  }
-
-  /** Lets go what waits for company. */
-  void flush() {
-    lock.lock();
-    try {
-      endpoint.flush();
-      ringIfPeerSleeps();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Lets go what waits, unless a sender is at work; the next duty cycle tries again. Poller. */
-  void flushIfFree() {
-    if (endpoint.needsFlush() && lock.tryLock()) {
-      try {
-        endpoint.flush();
-        ringIfPeerSleeps();
-      } finally {
-        lock.unlock();
-      }
     }
   }
 

@@ -114,9 +114,7 @@ final class NodeLink extends Link {
   }
 
   @Override
-  void flush() {
-    connection.flush();
-  }
+  void flush() {}
 
   @Override
   int poll() throws IOException {

@@ -88,7 +88,6 @@ public final class RingStress {
         }
         message += written == RingWriter.WRITTEN ? 1 : 0;
       }
-      writer.publish();
     }
 
     @Actor
@@ -169,7 +168,6 @@ public final class RingStress {
           tries = 0;
         }
       }
-      writer.publish();
     }
 
     @Actor

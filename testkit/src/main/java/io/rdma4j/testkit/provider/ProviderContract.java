@@ -490,7 +490,6 @@ public abstract class ProviderContract {
       EndpointPair connected, Inbox initiator, StreamCheck acceptor, BooleanSupplier done) {
     long startNs = System.nanoTime();
     while (!done.getAsBoolean()) {
-      connected.initiator().flush();
       connected.initiator().poll(initiator, 16);
       connected.acceptor().poll(acceptor, 16);
       assertInTime(startNs, () -> "message " + acceptor.received);
@@ -537,7 +536,6 @@ public abstract class ProviderContract {
       while (connected.initiator().send(3, messages, source, 0, lengthBytes) < 0) {
         connected.initiator().poll(this, 16);
       }
-      connected.initiator().flush();
       while (messages < expected) {
         connected.acceptor().poll(this, 16);
         connected.initiator().poll(this, 16);
@@ -550,7 +548,6 @@ public abstract class ProviderContract {
       while (sendRegistered(connected.initiator(), memory, messages, 0, lengthBytes) < 0) {
         connected.initiator().poll(this, 16);
       }
-      connected.initiator().flush();
       while (messages < expected || tokens < expectedTokens) {
         connected.acceptor().poll(this, 16);
         connected.initiator().poll(this, 16);
