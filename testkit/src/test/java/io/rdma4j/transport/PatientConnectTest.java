@@ -94,7 +94,7 @@ final class PatientConnectTest {
           for (Future<Connection> connection : connecting) {
             assertTrue(connection.get(120, TimeUnit.SECONDS).isOpen());
           }
-          assertEquals(CLIENTS, accepted.get());
+          awaitAccepted(accepted);
           for (Future<Connection> connection : connecting) {
             connection.get().close();
           }
@@ -102,6 +102,15 @@ final class PatientConnectTest {
       }
       assertNothingLeft(before, clients);
     }
+  }
+
+  /** An end whose connect has returned may be ahead of the other one's acceptor. */
+  private static void awaitAccepted(AtomicInteger accepted) throws InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    while (accepted.get() < CLIENTS && System.nanoTime() < deadline) {
+      Thread.sleep(5);
+    }
+    assertEquals(CLIENTS, accepted.get());
   }
 
   @Test

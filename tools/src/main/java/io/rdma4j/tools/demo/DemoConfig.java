@@ -19,7 +19,7 @@ final class DemoConfig {
   /**
    * The first connect of a fresh process loads and links much; an emulated machine is slow at it.
    */
-  private static final Duration HANDSHAKE_TIMEOUT = Duration.ofSeconds(20);
+  private static final Duration HANDSHAKE_TIMEOUT = Duration.ofSeconds(60);
 
   /** Largest order either side takes. */
   static final int MAX_ORDER_BYTES = 16 * 1024;

@@ -13,10 +13,14 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.Objects;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** The database node over rdma4j: checks each order where it lies and acknowledges it by copy. */
 final class NodeService implements OrderService {
+  /** How often the node looks for its first connection. */
+  private static final long CONNECT_LOOK_NS = 1_000_000;
+
   private final Node node;
   private final Handler handler = new Handler();
   private volatile boolean stopped;
@@ -34,7 +38,7 @@ final class NodeService implements OrderService {
   public void serve() throws IOException {
     while (!stopped && handler.ended == null) {
       if (node.poll() == 0) {
-        Thread.onSpinWait();
+        handler.idle();
       }
       handler.flush();
     }
@@ -73,6 +77,15 @@ final class NodeService implements OrderService {
     @Override
     public void onConnected(Connection connection) {
       this.connection = connection;
+    }
+
+    /** Spins for the next order; before there is a connection, its set-up needs the processor. */
+    private void idle() {
+      if (connection == null) {
+        LockSupport.parkNanos(CONNECT_LOOK_NS);
+      } else {
+        Thread.onSpinWait();
+      }
     }
 
     @Override
