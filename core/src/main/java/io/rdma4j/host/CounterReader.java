@@ -116,26 +116,27 @@ public final class CounterReader {
     }
 
     void readFolder(String folder, String dir) {
-      List<String> names = probe.names(dir);
-      if (names == null) {
-        return;
-      }
-      for (String name : names) {
-        String path = dir + "/" + name;
-        if (name.equals(LIFESPAN)) {
-          lifespanMs = probe.number(path);
-        } else {
-          readOne(folder + "/" + name, path);
-        }
+      probe.forEachText(
+          dir,
+          (name, text) -> {
+            String path = dir + "/" + name;
+            if (name.equals(LIFESPAN)) {
+              lifespanMs = probe.parse(path, text);
+            } else {
+              add(folder + "/" + name, path, text);
+            }
+          });
+    }
+
+    private void readOne(String counter, String path) {
+      String text = probe.text(path);
+      if (text != null) {
+        add(counter, path, text);
       }
     }
 
     /** The kernel prints counters as unsigned, those of 64 bits too. */
-    private void readOne(String counter, String path) {
-      String text = probe.text(path);
-      if (text == null) {
-        return;
-      }
+    private void add(String counter, String path, String text) {
       try {
         values.put(counter, Long.parseUnsignedLong(text));
       } catch (NumberFormatException e) {

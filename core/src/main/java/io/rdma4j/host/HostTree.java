@@ -13,9 +13,10 @@ import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -72,10 +73,11 @@ final class HostTree {
    */
   @Nullable String read(String path) throws IOException {
     Path file = locate(path);
-    if (file == null) {
-      return null;
-    }
-    if (!attributes(file).isRegularFile()) {
+    return file == null ? null : text(file, attributes(file), path);
+  }
+
+  private static String text(Path file, BasicFileAttributes found, String path) throws IOException {
+    if (!found.isRegularFile()) {
       throw new FileSystemException(path, null, "not a regular file");
     }
     try (InputStream in = Files.newInputStream(file)) {
@@ -88,6 +90,46 @@ final class HostTree {
   }
 
   /**
+   * Returns a directory whose files are about to be read, so that the way to it is walked once; null
+   * when there is no such directory.
+   *
+   * @throws IOException when a directory on the way may not be searched, or links form a loop
+   */
+  @Nullable Folder folder(String path) throws IOException {
+    Path directory = locate(path);
+    return directory == null ? null : new Folder(directory, path);
+  }
+
+  /** A directory that was there when it was looked for. */
+  final class Folder {
+    private final Path directory;
+    private final String path;
+
+    private Folder(Path directory, String path) {
+      this.directory = directory;
+      this.path = path;
+    }
+
+    /** Returns the names in it, as {@link HostTree#list} does. */
+    List<String> names() throws IOException {
+      return sortedNames(directory);
+    }
+
+    /** Returns the text of one of its files, as {@link HostTree#read} does. */
+    @Nullable String read(String name) throws IOException {
+      String filePath = path + "/" + name;
+      Path file = directory.resolve(name);
+      BasicFileAttributes found = attributesIfThere(directory, file);
+      if (found == null) {
+        return null;
+      }
+      return found.isSymbolicLink()
+          ? HostTree.this.read(filePath)
+          : text(file, found, filePath);
+    }
+  }
+
+  /**
    * Returns the names in a directory, {@code mlx5_2} before {@code mlx5_10}, or null when there is
    * no such directory.
    *
@@ -95,17 +137,18 @@ final class HostTree {
    */
   @Nullable List<String> list(String path) throws IOException {
     Path directory = locate(path);
-    if (directory == null) {
-      return null;
-    }
-    List<String> names = new ArrayList<>();
+    return directory == null ? null : sortedNames(directory);
+  }
+
+  private static List<String> sortedNames(Path directory) throws IOException {
+    Map<String, String> names = new TreeMap<>();
     try (var entries = Files.newDirectoryStream(directory)) {
       for (Path entry : entries) {
-        names.add(String.valueOf(entry.getFileName()));
+        String name = String.valueOf(entry.getFileName());
+        names.put(naturalKey(name) + '/' + name, name);
       }
     }
-    names.sort(Comparator.comparing(HostTree::naturalKey));
-    return names;
+    return new ArrayList<>(names.values());
   }
 
   /**

@@ -19,8 +19,14 @@ final class PortNetdev {
     if ("InfiniBand".equals(probe.optionalText(portDir + "/link_layer"))) {
       return null;
     }
-    for (int index : probe.numbers(portDir + "/gid_attrs/ndevs")) {
-      String netdev = probe.optionalText(portDir + "/gid_attrs/ndevs/" + index);
+    String ndevs = portDir + "/gid_attrs/ndevs/";
+    // Nearly always the first slot tells; a table has up to a thousand, and this is read each second.
+    String first = probe.optionalText(ndevs + 0);
+    if (first != null) {
+      return first;
+    }
+    for (int index : probe.numbers(ndevs)) {
+      String netdev = probe.optionalText(ndevs + index);
       if (netdev != null) {
         return netdev;
       }

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -70,6 +71,33 @@ final class Probe {
       return tree.list(path);
     } catch (IOException e) {
       report(path, describe(e));
+      return null;
+    }
+  }
+
+  /** Gives each file of a directory that has a text, by name and in the order of names. */
+  void forEachText(String path, BiConsumer<String, String> files) {
+    try {
+      HostTree.Folder folder = tree.folder(path);
+      if (folder == null) {
+        return;
+      }
+      for (String name : folder.names()) {
+        String text = text(folder, path, name);
+        if (text != null) {
+          files.accept(name, text);
+        }
+      }
+    } catch (IOException e) {
+      report(path, describe(e));
+    }
+  }
+
+  private @Nullable String text(HostTree.Folder folder, String path, String name) {
+    try {
+      return emptyToNull(folder.read(name));
+    } catch (IOException e) {
+      report(path + "/" + name, describe(e));
       return null;
     }
   }
