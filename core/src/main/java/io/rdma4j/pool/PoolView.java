@@ -13,7 +13,8 @@ import java.lang.foreign.MemorySegment;
  * may release them through the pool, or turn them into leases by {@link
  * RegisteredBufferPool#attach}. Double and stale releases fail as everywhere.
  *
- * <p>A view owns nothing and needs no closing; it makes no garbage.
+ * <p>A view owns nothing and needs no closing; it makes no garbage. It keeps its thread's object
+ * reachable.
  */
 public final class PoolView {
   private final RegisteredBufferPool pool;
@@ -21,6 +22,9 @@ public final class PoolView {
   private final Magazine magazine;
   private final int sizeClass;
   private final int blockBytes;
+
+  /** The object rather than its number, which would be one load more in each operation. */
+  private final Thread owner = Thread.currentThread();
 
   PoolView(RegisteredBufferPool pool, BlockPool blocks, Magazine magazine, int blockBytes) {
     this.pool = pool;
@@ -74,7 +78,7 @@ public final class PoolView {
   }
 
   private void checkThread() {
-    if (!magazine.isOwnedBy(Thread.currentThread())) {
+    if (Thread.currentThread() != owner) {
       throw new WrongThreadException(
           "this view belongs to another thread than %s; each thread makes its own by pool.view(%d)"
               .formatted(Thread.currentThread(), blockBytes));

@@ -10,6 +10,7 @@ import io.rdma4j.pool.internal.Magazine;
 import io.rdma4j.pool.internal.SizeClasses;
 import io.rdma4j.pool.internal.Slab;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.ReceiveMemory;
 import io.rdma4j.status.MetricSource;
 import io.rdma4j.status.TableSource;
 import java.lang.foreign.MemorySegment;
@@ -186,6 +187,31 @@ public final class RegisteredBufferPool implements AutoCloseable {
       throw exhausted(sizes.classOf(lengthBytes));
     }
     return lease;
+  }
+
+  /**
+   * Returns this pool as memory for receives, in blocks {@linkplain
+   * PoolConfig#receiveReserveBlocks() kept apart} as long as there are some, then in any blocks.
+   *
+   * @param maxMessageBytes the longest message that a receive has to hold, at most {@link
+   *     #maxBufferBytes}
+   */
+  public ReceiveMemory receiveMemory(int maxMessageBytes) {
+    sizes.classOf(maxMessageBytes);
+    return new ReceiveBlocks(this, maxMessageBytes);
+  }
+
+  /** Takes a block for a receive without waiting for the pool to grow; 0 when none is free. */
+  long takeFreeReceive(int lengthBytes) {
+    int reserve = blocks.reserveClass();
+    if (reserve >= 0 && lengthBytes <= receiveBlockBytes) {
+      long handle = blocks.takeReserved(blocks.own(null, reserve));
+      if (handle != BlockHandle.NONE) {
+        return handle;
+      }
+    }
+    int sizeClass = sizes.classOf(lengthBytes);
+    return blocks.takeFree(sizeClass, blocks.own(null, sizeClass));
   }
 
   /**

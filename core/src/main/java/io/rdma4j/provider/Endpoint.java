@@ -110,6 +110,18 @@ public interface Endpoint {
   int poll(EndpointListener listener, int messageLimit);
 
   /**
+   * Hands over the block that holds the message which is being delivered, payload at its start. The
+   * listener owns it from then on, and another block takes its place. From within {@link
+   * EndpointListener#onMessage} only, once for a message.
+   *
+   * @return the block's handle in the provider's {@link ReceiveMemory}; {@link ReceiveMemory#NONE}
+   *     when the message lies elsewhere, or no other block is free: it has to be copied then
+   */
+  default long takeMessage() {
+    return ReceiveMemory.NONE;
+  }
+
+  /**
    * Returns a descriptor that can be read once something has arrived after {@link #arm}, -1 where
    * the path has none. It stays the same and is closed with the endpoint.
    */

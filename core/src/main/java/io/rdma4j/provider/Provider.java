@@ -28,6 +28,12 @@ public interface Provider extends AutoCloseable {
   List<MemoryRegistrar> registrars();
 
   /**
+   * Lends memory that is registered with all of {@link #registrars()}, for receives. Called once,
+   * before the first endpoint is made; the memory outlives all endpoints.
+   */
+  default void receiveInto(ReceiveMemory memory) {}
+
+  /**
    * Returns what the peer must know to judge whether this way works between the two, at most 256
    * bytes; it travels in the hello message.
    */

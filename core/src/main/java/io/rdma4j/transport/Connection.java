@@ -78,7 +78,7 @@ public final class Connection implements AutoCloseable {
     sender =
         new Sender(
             endpoint, control, poller, node.pool(), node.registrarIndex(endpoint.registrar()));
-    receiver = new Receiver(this, handler);
+    receiver = new Receiver(this, endpoint, node.pool(), handler, node.config().copyBreakBytes());
     requests = new RequestTable(node.config().requestWindow(), node.requestTimes());
     room = new Room(node, poller, sender, requests);
     requester = new Requester(this, sender, room, requests);
@@ -397,6 +397,9 @@ public final class Connection implements AutoCloseable {
         receiver.bytesReceived(),
         sender.backPressured(),
         requests.size(),
+        receiver.messagesHandedOver(),
+        receiver.messagesCopied(),
+        receiver.takesRefused(),
         receiver.handlerErrors());
   }
 

@@ -15,9 +15,16 @@ public interface ConnectionHandler {
   /**
    * A message or request has arrived.
    *
-   * @param message valid during this call only
+   * @param message valid during this call only; {@link Message#tryTake} keeps its payload
    */
   void onMessage(Connection connection, Message message);
+
+  /**
+   * The messages that had arrived together have been delivered: the place for what is done once for
+   * many of them. Called behind the last {@link #onMessage} of each turn of the poller that had
+   * one; what is sent here still goes out in that turn.
+   */
+  default void onBatchEnd(Connection connection) {}
 
   /**
    * The sender of a request has given up: its deadline passed, or it was cancelled. An answer in

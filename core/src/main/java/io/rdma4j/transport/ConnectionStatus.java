@@ -16,6 +16,9 @@ import java.net.InetSocketAddress;
  * @param bytesReceived their payload bytes
  * @param backPressured sends refused for want of room
  * @param requestsOutstanding requests without reply
+ * @param messagesHandedOver payloads taken in the block they had arrived in
+ * @param messagesCopied payloads taken as copies: short ones, and where they lay elsewhere
+ * @param takesRefused payloads not taken for want of a free block
  * @param handlerErrors exceptions thrown by the handler
  */
 public record ConnectionStatus(
@@ -29,4 +32,7 @@ public record ConnectionStatus(
     long bytesReceived,
     long backPressured,
     int requestsOutstanding,
+    long messagesHandedOver,
+    long messagesCopied,
+    long takesRefused,
     long handlerErrors) {}

@@ -5,15 +5,23 @@ import java.lang.foreign.MemorySegment;
 
 /**
  * A received message, seen in place: a view that is valid only during the handler's call, on the
- * handler's thread. Copy what must live longer.
+ * handler's thread. What must live longer is {@linkplain #tryTake taken}.
  */
 public final class Message {
+  /** Where the payload is. */
+  private enum Payload {
+    HERE,
+    TAKEN,
+    GONE
+  }
+
   private final Connection connection;
   private MemorySegment memory = MemorySegment.NULL;
   private long offset;
   private int lengthBytes;
   private long correlationId;
   private int type;
+  private Payload payload = Payload.GONE;
 
   Message(Connection connection) {
     this.connection = connection;
@@ -25,6 +33,7 @@ public final class Message {
     this.lengthBytes = lengthBytes;
     this.correlationId = correlationId;
     this.type = type;
+    payload = Payload.HERE;
     return this;
   }
 
@@ -34,9 +43,7 @@ public final class Message {
 
   /** Forgets the memory, so that a view kept too long fails instead of reading the next message. */
   void unwrap() {
-    memory = MemorySegment.NULL;
-    offset = 0;
-    lengthBytes = 0;
+    end(Payload.GONE);
     type = MessageType.DATA;
   }
 
@@ -58,6 +65,64 @@ public final class Message {
   /** Returns the payload alone, as a new segment object. */
   public MemorySegment payload() {
     return memory.asSlice(offset, lengthBytes);
+  }
+
+  /**
+   * Takes the payload, to be kept beyond the handler's call: into a pooled buffer that the caller
+   * owns and releases, on any thread. This view of the payload ends; the rest of the message stays.
+   *
+   * <p>On verbs a message longer than {@link NodeConfig#copyBreakBytes} is handed over as it lies,
+   * and the device gets another block for its next receive. A shorter one is copied into the
+   * smallest block that holds it, and so is every message on shm and tcp, from ring or socket
+   * buffer, and on verbs while no other block is free. {@link ConnectionStatus} counts each.
+   *
+   * <p>Makes no garbage. May wait as long as {@link
+   * io.rdma4j.pool.RegisteredBufferPool#allocate(int, RegisteredBuffer)} does, when it copies.
+   *
+   * @param lease empty, from the pool of this connection's node; holds the payload afterwards
+   * @return false when the pool has no block: nothing was taken, and the view is as before
+   * @throws IllegalStateException when the payload was taken before, the call of the handler is
+   *     over, or the lease holds a block
+   */
+  public boolean tryTake(RegisteredBuffer lease) {
+    return connection.receiver().tryTake(this, lease);
+  }
+
+  /**
+   * As {@link #tryTake}, in a new lease.
+   *
+   * @throws io.rdma4j.pool.PoolExhaustedException when the pool has no block
+   */
+  public RegisteredBuffer take() {
+    RegisteredBuffer lease = connection.node().pool().newLease();
+    connection.receiver().take(this, lease);
+    return lease;
+  }
+
+  /** The payload has found another owner. */
+  void taken() {
+    end(Payload.TAKEN);
+  }
+
+  private void end(Payload as) {
+    payload = as;
+    memory = MemorySegment.NULL;
+    offset = 0;
+    lengthBytes = 0;
+  }
+
+  /**
+   * Checks that there is a payload to be taken.
+   *
+   * @throws IllegalStateException when there is none
+   */
+  void requireTakeable() {
+    if (payload != Payload.HERE) {
+      throw new IllegalStateException(
+          payload == Payload.TAKEN
+              ? "the payload of this message was taken before"
+              : "the call that this message was valid for is over");
+    }
   }
 
   /** Returns true when the sender waits for a reply. */

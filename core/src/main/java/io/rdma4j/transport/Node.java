@@ -143,6 +143,9 @@ public final class Node implements AutoCloseable {
     this.registrars = Providers.registrars(memory.providers);
     this.exports = new ExportTable(this, registrars);
     this.pool = memory.pool;
+    for (Provider provider : memory.providers) {
+      provider.receiveInto(pool.receiveMemory(config.endpoint().maxMessageBytes()));
+    }
     try {
       bootstrap = new Bootstrap(memory.providers, config);
       conductor =

@@ -2,6 +2,7 @@ package io.rdma4j.transport;
 
 import io.rdma4j.pool.PoolConfig;
 import io.rdma4j.provider.EndpointConfig;
+import io.rdma4j.provider.verbs.VerbsSettings;
 import io.rdma4j.status.EventJournal;
 import io.rdma4j.verbs.Verbs;
 import java.net.InetSocketAddress;
@@ -49,6 +50,8 @@ public final class NodeConfig {
   private final int pollers;
   private final EndpointConfig endpoint;
   private final int requestWindow;
+  private final int copyBreakBytes;
+  private final int sharedReceives;
   private final long handshakeTimeoutNs;
   private final long heartbeatIntervalNs;
   private final long livenessTimeoutNs;
@@ -75,6 +78,8 @@ public final class NodeConfig {
     pollers = from.pollers;
     endpoint = new EndpointConfig(from.maxMessageBytes, from.window, from.ringBytes);
     requestWindow = from.requestWindow;
+    copyBreakBytes = from.copyBreakBytes;
+    sharedReceives = from.sharedReceives;
     handshakeTimeoutNs = from.handshakeTimeoutNs;
     heartbeatIntervalNs = from.heartbeatIntervalNs;
     livenessTimeoutNs = from.livenessTimeoutNs;
@@ -145,6 +150,16 @@ public final class NodeConfig {
   /** Returns how many requests of one connection may wait for their reply at a time. */
   public int requestWindow() {
     return requestWindow;
+  }
+
+  /** Returns the longest payload that is copied when it is taken, where it could be handed over. */
+  public int copyBreakBytes() {
+    return copyBreakBytes;
+  }
+
+  /** Returns the receives that all peers of a device share at most, 0 when each has its own. */
+  public int sharedReceives() {
+    return sharedReceives;
   }
 
   /** Returns the time for a connect with everything in it. */
@@ -245,6 +260,10 @@ public final class NodeConfig {
         + endpoint
         + ", requestWindow="
         + requestWindow
+        + ", copyBreakBytes="
+        + copyBreakBytes
+        + ", sharedReceives="
+        + sharedReceives
         + ", handshakeTimeoutNs="
         + handshakeTimeoutNs
         + ", heartbeatIntervalNs="
@@ -287,6 +306,8 @@ public final class NodeConfig {
     private int window = 64;
     private int ringBytes = 1024 * 1024;
     private int requestWindow = 1024;
+    private int copyBreakBytes = ReceiveSettings.COPY_BREAK_BYTES.value();
+    private int sharedReceives = ReceiveSettings.SHARED_RECEIVES.value();
     private long handshakeTimeoutNs = 5_000_000_000L;
     private long heartbeatIntervalNs = 500_000_000L;
     private long livenessTimeoutNs = 5_000_000_000L;
@@ -369,6 +390,34 @@ public final class NodeConfig {
      */
     public Builder requestWindow(int requests) {
       this.requestWindow = requests;
+      return this;
+    }
+
+    /**
+     * Sets the longest payload that {@link Message#tryTake} copies where it could hand the block
+     * over; by default 4096, or what the system property {@code rdma4j.receive.copyBreakBytes} or
+     * the environment variable {@code RDMA4J_RECEIVE_COPY_BREAK_BYTES} says. A copy costs time; a
+     * short message that is handed over keeps a block for the largest one from everybody else.
+     */
+    public Builder copyBreakBytes(int bytes) {
+      this.copyBreakBytes = bytes;
+      return this;
+    }
+
+    /**
+     * Lets all peers of a device share receives, for nodes with many of them; by default 0, or what
+     * {@code rdma4j.verbs.sharedReceives} or {@code RDMA4J_VERBS_SHARED_RECEIVES} says.
+     *
+     * <p>With 0 each connection over verbs has {@link #window} receives and 3 more, each of {@link
+     * #maxMessageBytes}, whether it is used or not. Shared ones are made as they are needed, up to
+     * this number for each device: 7 for a connection that is quiet, and more for those that
+     * receive, up to their window. A peer is told how many messages it may send, so a message
+     * always finds a receive. When all are taken another connection over verbs is refused.
+     *
+     * @param receives 0, or 64 to 65536
+     */
+    public Builder sharedReceives(int receives) {
+      this.sharedReceives = receives;
       return this;
     }
 
@@ -508,6 +557,26 @@ public final class NodeConfig {
           "requestWindow",
           requestWindow,
           "1 to " + RequestTable.MAX_SLOTS);
+      require(copyBreakBytes >= 0, "copyBreakBytes", copyBreakBytes, "0 or more");
+      require(
+          sharedReceives == 0
+              || (sharedReceives >= VerbsSettings.LEAST_SHARED_RECEIVES
+                  && sharedReceives <= VerbsSettings.MAX_SHARED_RECEIVES),
+          "sharedReceives",
+          sharedReceives,
+          "0, or "
+              + VerbsSettings.LEAST_SHARED_RECEIVES
+              + " to "
+              + VerbsSettings.MAX_SHARED_RECEIVES);
+      require(
+          pool.receiveReserveBlocks() == 0
+              || !paths.contains("verbs")
+              || pool.receiveBlockSize() >= maxMessageBytes,
+          "pool.receiveBlockSize",
+          pool.receiveBlockSize(),
+          "at least maxMessageBytes, "
+              + maxMessageBytes
+              + ", since every receive has to hold that");
       require(handshakeTimeoutNs > 0, "handshakeTimeout", handshakeTimeoutNs, "above 0");
       require(heartbeatIntervalNs > 0, "heartbeatInterval", heartbeatIntervalNs, "above 0");
       require(

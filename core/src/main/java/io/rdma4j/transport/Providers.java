@@ -40,7 +40,7 @@ final class Providers {
       case "verbs" ->
           new VerbsProvider(
               config.verbs() == null ? Verbs.system() : config.verbs(),
-              VerbsSettings.fromProperties(),
+              VerbsSettings.fromProperties().withSharedReceives(config.sharedReceives()),
               NanoClock.SYSTEM,
               events);
       case "tcp" -> new TcpProvider();

@@ -3,9 +3,13 @@ package io.rdma4j.transport;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.rdma4j.pool.RegisteredBuffer;
+import io.rdma4j.pool.RegisteredBufferPool;
+import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.EndpointListener;
+import io.rdma4j.provider.ReceiveMemory;
 import io.rdma4j.transport.RequestFailedException.Cause;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -22,19 +26,36 @@ final class Receiver implements EndpointListener {
   private static final Logger LOG = System.getLogger(Receiver.class.getName());
 
   private final Connection connection;
+  private final Endpoint endpoint;
+  private final RegisteredBufferPool pool;
   private final ConnectionHandler handler;
   private final Message message;
+  private final int copyBreakBytes;
   private boolean announced;
+
+  /** The handler has had a message since it last heard of a batch's end. */
+  private boolean inBatch;
 
   // Written by the polling thread, read by whoever wants to know.
   private long messagesReceived;
   private long bytesReceived;
   private long handlerErrors;
+  private long messagesHandedOver;
+  private long messagesCopied;
+  private long takesRefused;
 
-  Receiver(Connection connection, ConnectionHandler handler) {
+  Receiver(
+      Connection connection,
+      Endpoint endpoint,
+      RegisteredBufferPool pool,
+      ConnectionHandler handler,
+      int copyBreakBytes) {
     this.connection = connection;
+    this.endpoint = endpoint;
+    this.pool = pool;
     this.handler = handler;
     this.message = new Message(connection);
+    this.copyBreakBytes = copyBreakBytes;
   }
 
   /** Tells the handler that the connection is up, once. */
@@ -82,6 +103,7 @@ final class Receiver implements EndpointListener {
 
   private void deliver(
       int type, long correlationId, MemorySegment memory, long offset, int lengthBytes) {
+    inBatch = true;
     try {
       handler.onMessage(connection, message.wrap(type, correlationId, memory, offset, lengthBytes));
     } catch (RuntimeException e) {
@@ -94,6 +116,63 @@ final class Receiver implements EndpointListener {
     } finally {
       message.unwrap();
     }
+  }
+
+  @Override
+  public void onBatchEnd() {
+    if (!inBatch) {
+      return;
+    }
+    inBatch = false;
+    try {
+      handler.onBatchEnd(connection);
+    } catch (RuntimeException e) {
+      handlerFailed(e);
+    }
+  }
+
+  /** Moves the payload of the present message into a lease; see {@link Message#tryTake}. */
+  boolean tryTake(Message from, RegisteredBuffer lease) {
+    from.requireTakeable();
+    if (handOver(from, lease)) {
+      return true;
+    }
+    if (!pool.tryAllocate(from.lengthBytes(), lease)) {
+      takesRefused++;
+      return false;
+    }
+    copy(from, lease);
+    return true;
+  }
+
+  /** As {@link #tryTake}, but throws when the pool has no block. */
+  void take(Message from, RegisteredBuffer lease) {
+    from.requireTakeable();
+    if (!handOver(from, lease)) {
+      pool.allocate(from.lengthBytes(), lease);
+      copy(from, lease);
+    }
+  }
+
+  /** Small messages are copied: they would keep a block that is many times their length. */
+  private boolean handOver(Message from, RegisteredBuffer lease) {
+    if (from.lengthBytes() <= copyBreakBytes || !lease.isEmpty() || lease.pool() != pool) {
+      return false;
+    }
+    long block = endpoint.takeMessage();
+    if (block == ReceiveMemory.NONE) {
+      return false;
+    }
+    pool.attach(block, from.lengthBytes(), lease);
+    from.taken();
+    messagesHandedOver++;
+    return true;
+  }
+
+  private void copy(Message from, RegisteredBuffer lease) {
+    MemorySegment.copy(from.memory(), from.offset(), lease.segment(), 0, from.lengthBytes());
+    from.taken();
+    messagesCopied++;
   }
 
   /** Ends a request, or delivers a part of its answer. */
@@ -254,6 +333,18 @@ final class Receiver implements EndpointListener {
 
   long bytesReceived() {
     return bytesReceived;
+  }
+
+  long messagesHandedOver() {
+    return messagesHandedOver;
+  }
+
+  long messagesCopied() {
+    return messagesCopied;
+  }
+
+  long takesRefused() {
+    return takesRefused;
   }
 
   long handlerErrors() {

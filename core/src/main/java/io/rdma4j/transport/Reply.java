@@ -48,13 +48,9 @@ public final class Reply implements AutoCloseable {
     buffer.close();
   }
 
-  /** Takes a copy of a payload; false when the pool has no buffer for it. */
+  /** Takes the payload of a message; false when the pool has no buffer for it. */
   boolean fill(Message from) {
-    if (!buffer.pool().tryAllocate(from.lengthBytes(), buffer)) {
-      return false;
-    }
-    MemorySegment.copy(from.memory(), from.offset(), buffer.segment(), 0, from.lengthBytes());
-    return true;
+    return from.tryTake(buffer);
   }
 
   /** Takes over the payload of another reply, which is empty afterwards. */

@@ -292,6 +292,11 @@ final class ResumableEndpoint implements Endpoint {
     return work;
   }
 
+  @Override
+  public long takeMessage() {
+    return path.takeMessage();
+  }
+
   private void pathEnded(EndpointFailure failure, EndpointListener listener) {
     if (ending || failure.kind() == Kind.PROTOCOL) {
       end(failure, listener);
@@ -452,6 +457,11 @@ final class ResumableEndpoint implements Endpoint {
       } finally {
         lock.unlock();
       }
+    }
+
+    @Override
+    public void onBatchEnd() {
+      to().onBatchEnd();
     }
 
     private void giveBack(long token) {

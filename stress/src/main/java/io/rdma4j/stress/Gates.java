@@ -51,7 +51,7 @@ public final class Gates {
       new EnumMap<>(
           Map.of(
               Face.LEASE, new Figures(90, 0),
-              Face.VIEW, new Figures(66, 0),
+              Face.VIEW, new Figures(68, 0),
               Face.HANDLE, new Figures(194, 0),
               Face.VIRTUAL, new Figures(364, 3),
               Face.SHM, new Figures(509, 0),

@@ -8,6 +8,7 @@ import io.rdma4j.provider.EndpointListener;
 import io.rdma4j.provider.Handshake;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.Provider;
+import io.rdma4j.provider.ReceiveMemory;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -59,6 +60,11 @@ final class DefectiveProvider implements Provider {
   }
 
   @Override
+  public void receiveInto(ReceiveMemory memory) {
+    provider.receiveInto(memory);
+  }
+
+  @Override
   public byte[] offer() {
     return provider.offer();
   }
@@ -90,6 +96,11 @@ final class DefectiveProvider implements Provider {
 
     private DefectiveEndpoint(Endpoint endpoint) {
       this.endpoint = endpoint;
+    }
+
+    @Override
+    public long takeMessage() {
+      return endpoint.takeMessage();
     }
 
     @Override
@@ -168,6 +179,11 @@ final class DefectiveProvider implements Provider {
           if (application && strikes(Defect.REPEATS_MESSAGES)) {
             listener.onMessage(type, correlationId, memory, offset, lengthBytes);
           }
+        }
+
+        @Override
+        public void onBatchEnd() {
+          listener.onBatchEnd();
         }
 
         @Override

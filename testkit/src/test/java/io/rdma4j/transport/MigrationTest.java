@@ -213,11 +213,11 @@ final class MigrationTest {
       assertEquals(connection.pathChanges(), metric(client, "rdma4j_node_path_changes_total"));
       assertEquals(1, metric(client, "rdma4j_node_connections", "verbs"));
       assertEquals(0, metric(client, "rdma4j_node_connections", "tcp"));
-      await("no pooled block is kept", () -> client.pool().statistics().usedBytes() == 0);
-      await("no pooled block is kept", () -> server.pool().statistics().usedBytes() == 0);
       System.out.println(
           connection.pathChanges() + " moves under " + (sentByClient + sentByServer) + " messages");
       connection.close();
+      await("no pooled block is kept", () -> client.pool().statistics().usedBytes() == 0);
+      await("no pooled block is kept", () -> server.pool().statistics().usedBytes() == 0);
     }
     assertEquals(EndpointFailure.Kind.PEER_CLOSED, atServer.ended.kind());
   }

@@ -1,5 +1,6 @@
 package io.rdma4j.transport;
 
+import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.testkit.simulation.SimulatedSocket;
 import java.util.ArrayDeque;
@@ -27,6 +28,9 @@ final class SimulatedEnd implements ConnectionHandler {
   /** A request that was taken in and has not been answered. */
   record Owed(long correlationId, long requestKey) {}
 
+  /** A message whose payload was taken. */
+  private record Kept(RegisteredBuffer payload, long key) {}
+
   /** A request that was sent. */
   static final class Asked {
     final CompletableFuture<Reply> reply;
@@ -42,6 +46,9 @@ final class SimulatedEnd implements ConnectionHandler {
   final String name;
   final SimulatedNode node;
   final SimulatedSocket socket;
+  static final int MOST_KEPT = 8;
+
+  private final Queue<Kept> kept = new ArrayDeque<>();
   final Queue<Owed> owed = new ArrayDeque<>();
   final List<Asked> asked = new ArrayList<>();
   private final long connectionNumber;
@@ -189,6 +196,9 @@ final class SimulatedEnd implements ConnectionHandler {
         SimulatedMessage.mismatch(message.memory(), message.offset(), key, expectedBytes);
     node.simulation.check(
         mismatch < 0, () -> name + ": message " + number + " differs at byte " + mismatch);
+    if (random.nextInt(4) == 0) {
+      keep(message, key);
+    }
     if (message.isRequest()) {
       owed.add(new Owed(message.correlationId(), key));
       if (random.nextInt(3) == 0) {
@@ -196,6 +206,32 @@ final class SimulatedEnd implements ConnectionHandler {
       }
     }
     react(from, message.isRequest());
+  }
+
+  private void keep(Message message, long key) {
+    if (kept.size() == MOST_KEPT) {
+      releaseKept();
+    }
+    RegisteredBuffer lease = node.node.pool().newLease();
+    if (message.tryTake(lease)) {
+      kept.add(new Kept(lease, key));
+      node.simulation.statistics.kept++;
+    }
+  }
+
+  /** Releases what was kept longest; nobody may have written into it meanwhile. */
+  void releaseKept() {
+    Kept oldest = kept.poll();
+    if (oldest == null) {
+      return;
+    }
+    try (RegisteredBuffer payload = oldest.payload) {
+      int expectedBytes = SimulatedMessage.lengthBytes(oldest.key, connection().maxMessageBytes());
+      node.simulation.check(
+          payload.lengthBytes() == expectedBytes
+              && SimulatedMessage.mismatch(payload.segment(), 0, oldest.key, expectedBytes) < 0,
+          () -> name + ": a message that was kept has changed");
+    }
   }
 
   /** A throw at a request sends a failure, which is not on record; so it waits for a message. */
@@ -215,6 +251,9 @@ final class SimulatedEnd implements ConnectionHandler {
     node.simulation.check(reason == null, () -> name + ": disconnected again");
     node.simulation.trace(() -> name + " ended: " + why.kind() + ", " + why.message());
     reason = why;
+    while (!kept.isEmpty()) {
+      releaseKept();
+    }
   }
 
   /** Reads the control socket in place of the conductor. */
@@ -241,6 +280,7 @@ final class SimulatedEnd implements ConnectionHandler {
 
   /** Checks what has to hold once the connection has ended, however it did. */
   void checkEnded() {
+    node.simulation.statistics.handedOver += connection().status().messagesHandedOver();
     node.simulation.check(reason != null, () -> name + ": never told of its end");
     node.simulation.check(
         missing() >= 0, () -> name + ": " + -missing() + " messages more than were sent");

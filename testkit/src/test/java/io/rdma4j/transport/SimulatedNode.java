@@ -49,28 +49,38 @@ final class SimulatedNode {
     this.simulation = simulation;
     this.clock = clock;
     this.random = random;
-    provider =
-        wrapping.apply(
-            new VerbsProvider(verbs, new VerbsSettings(1 + random.nextInt(16), 0, 0), clock));
+    int sharedReceives = random.nextBoolean() ? 0 : 64 + random.nextInt(64);
+    var settings = new VerbsSettings(1 + random.nextInt(16), 0, 0, sharedReceives);
+    provider = wrapping.apply(new VerbsProvider(verbs, settings, clock));
     scratch = Arena.ofAuto().allocate(Math.max(1, sizes.maxMessageBytes()));
-    node = Node.driven(config(sizes), List.of(provider), clock);
+    node = Node.driven(config(sizes, sharedReceives), List.of(provider), clock);
   }
 
-  /** One slab for all: a pool that grows does so on threads of its own. */
-  private NodeConfig config(EndpointConfig sizes) {
-    int slabBytes = BLOCK_BYTES * (4 + random.nextInt(28));
+  /**
+   * One slab for all, and a reserve for the receives of all connections and for what the
+   * application keeps: a pool that grows does so on threads of its own.
+   */
+  private NodeConfig config(EndpointConfig sizes, int sharedReceives) {
+    int blocksPerSlab = 4 + random.nextInt(28);
+    int slabBytes = BLOCK_BYTES * blocksPerSlab;
+    int posted = Math.max(SimulationScript.MOST_CONNECTIONS * (sizes.window() + 3), sharedReceives);
+    int kept = SimulationScript.MOST_CONNECTIONS * SimulatedEnd.MOST_KEPT;
+    int reserve = posted + kept + random.nextInt(16);
+    int slabs = 1 + Math.ceilDiv(reserve, blocksPerSlab);
     return NodeConfig.builder()
         .paths("verbs")
         .threading(NodeConfig.Threading.INVOKER)
         .maxMessageBytes(sizes.maxMessageBytes())
         .window(sizes.window())
         .ringBytes(sizes.ringBytes())
+        .copyBreakBytes(random.nextInt(sizes.maxMessageBytes()))
         .pool(
             PoolConfig.builder()
                 .blockSizes(BLOCK_BYTES)
                 .slabBytes(slabBytes)
                 .initialBytes(slabBytes)
-                .maxBytes(slabBytes)
+                .maxBytes((long) slabs * slabBytes)
+                .receiveReserveBlocks(reserve)
                 .maxCached(random.nextInt(5))
                 .exhaustion(ExhaustionPolicy.FAIL)
                 .hugePages(HugePages.NONE)
@@ -100,11 +110,12 @@ final class SimulatedNode {
 
   /** Does something an application would do on a connection of its own. */
   void act(SimulatedEnd end) {
-    switch (random.nextInt(8)) {
+    switch (random.nextInt(9)) {
       case 0, 1, 2 -> sendCopy(end);
       case 3, 4 -> sendBuffer(end);
       case 5 -> request(end);
       case 6 -> answer(end);
+      case 7 -> end.releaseKept();
       default -> cancel(end);
     }
   }

@@ -55,13 +55,16 @@ final class Simulation implements AutoCloseable {
     long replies;
     long cancelled;
     long exhausted;
+    long kept;
+    long handedOver;
 
     @Override
     public String toString() {
       return "%d runs, %d steps, %d connections (%d refused), %d messages accepted, %d lost with"
               .formatted(runs, steps, connections, refusedConnects, sent, lost)
-          + " their path, %d replies, %d requests cancelled, %d times without a buffer"
-              .formatted(replies, cancelled, exhausted);
+          + " their path, %d replies, %d requests cancelled, %d times without a buffer, %d"
+              .formatted(replies, cancelled, exhausted, kept)
+          + " messages kept, %d payloads handed over".formatted(handedOver);
     }
   }
 

@@ -14,7 +14,7 @@ import java.util.SplittableRandom;
 /** What happens to connections in the rounds of a simulation, from their set-up to their end. */
 final class SimulationScript {
   private static final int ROUNDS = 6;
-  private static final int MOST_CONNECTIONS = 3;
+  static final int MOST_CONNECTIONS = 3;
   private static final List<SimulationFault> ALL = List.of(SimulationFault.values());
   private static final List<SimulationFault> HARMLESS =
       ALL.stream().filter(fault -> !fault.harms).toList();

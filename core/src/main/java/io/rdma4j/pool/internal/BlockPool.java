@@ -137,6 +137,19 @@ public final class BlockPool {
     return noted(startNs, search.find(classes[sizeClass], magazine));
   }
 
+  /**
+   * Leases a block that is free at this moment; as {@link #take}, without waiting for the pool to
+   * grow, which it does in the background then.
+   */
+  public long takeFree(int sizeClass, @Nullable Magazine magazine) {
+    long handle = magazine != null ? magazine.take() : takeFromStripe(sizeClass);
+    if (handle != BlockHandle.NONE) {
+      return handle;
+    }
+    long startNs = startNs();
+    return noted(startNs, search.findNow(classes[sizeClass], magazine));
+  }
+
   private long startNs() {
     return times.areTaken() ? System.nanoTime() : 0;
   }

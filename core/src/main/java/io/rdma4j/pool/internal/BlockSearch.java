@@ -68,6 +68,21 @@ final class BlockSearch {
     return findFree(reserve, magazine, numa.callerNode());
   }
 
+  /**
+   * Leases a block for a thread that must not wait; the class grows in the background when it has
+   * none.
+   *
+   * @return its handle, {@link BlockHandle#NONE} when none is free
+   */
+  long findNow(SizeClassPool pool, @Nullable Magazine magazine) {
+    int node = numa.callerNode();
+    long handle = findFree(pool, magazine, node);
+    if (handle == BlockHandle.NONE && !pool.growth().isUnderWay()) {
+      growSoon(pool, node);
+    }
+    return handle;
+  }
+
   /** Returns {@link BlockHandle#NONE} only if no block of the class was free at some instant. */
   // Yields only when blocks moved during the search, so that those who move them get on.
   @SuppressWarnings("ThreadPriorityCheck")

@@ -152,6 +152,8 @@ final class ShmEndpoint implements Endpoint {
     int messages = reader.poll(listener, messageLimit);
     if (messages == 0) {
       idle(listener);
+    } else if (!closed) {
+      listener.onBatchEnd();
     }
     return given + messages;
   }

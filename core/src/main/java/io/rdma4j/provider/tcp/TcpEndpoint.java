@@ -184,6 +184,9 @@ final class TcpEndpoint implements Endpoint {
         messages = deliver(listener, messageLimit);
       }
     }
+    if (messages > 0 && sendState != SendResult.CLOSED) {
+      listener.onBatchEnd();
+    }
     return given + messages;
   }
 

@@ -57,38 +57,54 @@ final class ConnectionSetup {
   private final Function<String, DeviceContext> contexts;
   private final Handshake handshake;
   private final EndpointConfig config;
+  private final int firstCredits;
+  private int peerFirstCredits;
   private boolean readySent;
 
   /**
    * Prepares a set-up.
    *
    * @param contexts finds an opened device by its name, or throws
+   * @param firstCredits data messages that the peer may send at once
    */
   ConnectionSetup(
       Verbs verbs,
       Function<String, DeviceContext> contexts,
       Handshake handshake,
-      EndpointConfig config) {
+      EndpointConfig config,
+      int firstCredits) {
     this.verbs = verbs;
     this.contexts = contexts;
     this.handshake = handshake;
     this.config = config;
+    this.firstCredits = firstCredits;
   }
 
   VerbsEndpoint initiate() throws IOException {
-    int port = StepMessage.expect(handshake, StepMessage.LISTENING, config);
+    int port = expectStep(StepMessage.LISTENING);
     var target = new InetSocketAddress(handshake.peerAddress().getAddress(), port);
     return withFreePort(() -> connect(target));
   }
 
   VerbsEndpoint accept() throws IOException {
     try (CmId listener = withFreePort(this::listen)) {
-      StepMessage.send(handshake, StepMessage.LISTENING, listener.localAddress().getPort(), config);
-      StepMessage.expect(handshake, StepMessage.READY, config);
+      sendStep(StepMessage.LISTENING, listener.localAddress().getPort());
+      expectStep(StepMessage.READY);
       return acceptFrom(listener);
     } catch (Rdma4jException e) {
       throw new IOException(e.getMessage(), e);
     }
+  }
+
+  private void sendStep(byte step, int port) throws IOException {
+    StepMessage.send(handshake, step, port, config, firstCredits);
+  }
+
+  /** Waits for a step of the peer and returns its port. */
+  private int expectStep(byte step) throws IOException {
+    StepMessage.Received received = StepMessage.expect(handshake, step, config);
+    peerFirstCredits = received.firstCredits();
+    return received.port();
   }
 
   /** A step that takes a local port chosen by rdma_cm. */
@@ -124,7 +140,7 @@ final class ConnectionSetup {
       expect(id, CmEvent.Type.ROUTE_RESOLVED, "resolving the route to " + target);
       VerbsEndpoint endpoint = open(id, undo.stack);
       if (!readySent) {
-        StepMessage.send(handshake, StepMessage.READY, 0, config);
+        sendStep(StepMessage.READY, 0);
         readySent = true;
       }
       int reads = endpoint.context().mostReadsStarted();
@@ -162,7 +178,7 @@ final class ConnectionSetup {
   private VerbsEndpoint open(CmId id, ResourceStack stack) throws IOException {
     DeviceContext context = contexts.apply(id.device().name());
     String peer = handshake.peerAddress().getAddress().getHostAddress();
-    return QueuePairSetup.open(context, id, config, peer, stack);
+    return QueuePairSetup.open(context, id, config, peerFirstCredits, peer, stack);
   }
 
   /** The token is new for each attempt, and both ends have it. */
@@ -171,8 +187,9 @@ final class ConnectionSetup {
   }
 
   private VerbsEndpoint finish(VerbsEndpoint endpoint) throws IOException {
-    StepMessage.send(handshake, StepMessage.DONE, 0, config);
-    StepMessage.expect(handshake, StepMessage.DONE, config);
+    endpoint.peerMaySend();
+    sendStep(StepMessage.DONE, 0);
+    expectStep(StepMessage.DONE);
     endpoint.startWatching();
     return endpoint;
   }

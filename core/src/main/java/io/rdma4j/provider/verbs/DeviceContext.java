@@ -7,12 +7,14 @@ import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.MemoryAccess;
 import io.rdma4j.provider.MemoryRegistrar;
+import io.rdma4j.provider.ReceiveMemory;
 import io.rdma4j.status.EventSink;
 import io.rdma4j.verbs.Access;
 import io.rdma4j.verbs.AsyncEvent;
 import io.rdma4j.verbs.Device;
 import io.rdma4j.verbs.MemoryRegion;
 import io.rdma4j.verbs.ProtectionDomain;
+import java.io.IOException;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
@@ -34,6 +36,13 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
   private final ProtectionDomain domain;
   private final Set<VerbsEndpoint> endpoints = ConcurrentHashMap.newKeySet();
   private final ReentrantLock eventLock = new ReentrantLock();
+  private volatile @Nullable ReceiveMemory receiveMemory;
+
+  /** Guards the two below. */
+  private final Object shareLock = new Object();
+
+  private volatile @Nullable SharedReceives shared;
+  private int sharers;
 
   /** Conductor only. */
   private boolean eventsUnreadable;
@@ -77,6 +86,54 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
 
   ProtectionDomain domain() {
     return domain;
+  }
+
+  /** Has endpoints receive into this memory. */
+  void receiveInto(ReceiveMemory memory) {
+    receiveMemory = memory;
+  }
+
+  /** Returns the memory for receives, null when this provider was given none. */
+  @Nullable ReceiveMemory receiveMemory() {
+    return receiveMemory;
+  }
+
+  /**
+   * Returns the receives that endpoints share, made for the first of them; to be given back by
+   * {@link #unshareReceives}.
+   *
+   * @throws IOException when there can be none
+   */
+  SharedReceives shareReceives() throws IOException {
+    ReceiveMemory memory = receiveMemory;
+    if (memory == null || device.attributes().maxSharedReceiveQueues() < 1) {
+      throw new IOException(
+          "peers can not share receives: "
+              + (memory == null
+                  ? "the provider has no receive memory of the node"
+                  : "device " + name() + " has no shared receive queues")
+              + "; set rdma4j.verbs.sharedReceives to 0");
+    }
+    synchronized (shareLock) {
+      SharedReceives present = shared;
+      if (present == null) {
+        present = new SharedReceives(this, memory, settings.sharedReceives());
+        shared = present;
+      }
+      sharers++;
+      return present;
+    }
+  }
+
+  /** Gives them back; they end with the last endpoint. */
+  void unshareReceives() {
+    synchronized (shareLock) {
+      SharedReceives present = shared;
+      if (--sharers == 0 && present != null) {
+        shared = null;
+        present.close();
+      }
+    }
   }
 
   @Override
@@ -200,6 +257,10 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
       for (AsyncEvent event; (event = device.pollAsyncEvent()) != null; ) {
         dispatch(event);
       }
+      SharedReceives present = shared;
+      if (present != null) {
+        present.refill();
+      }
     } finally {
       eventLock.unlock();
     }
@@ -236,6 +297,9 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
       case QP_REQ_ERR -> failSource(event, Kind.PROTOCOL, "the peer sent an invalid request");
       case QP_ACCESS_ERR ->
           failSource(event, Kind.PROTOCOL, "the peer asked for memory it has no right to");
+      case SRQ_ERR -> failSource(event, Kind.DEVICE, "shared receive queue in error");
+      case SRQ_LIMIT_REACHED -> sharedReceivesLow(event);
+      case QP_LAST_WQE_REACHED -> lastReceiveReached(event);
       case PORT_ERR ->
           endpoints.stream()
               .filter(endpoint -> endpoint.port() == event.port())
@@ -244,6 +308,22 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
           endpoints.forEach(endpoint -> fail(endpoint, Kind.DEVICE, "device in fatal error"));
       default -> {
         // Path migration, address and subnet changes do not end an established connection.
+      }
+    }
+  }
+
+  @SuppressWarnings("ReferenceEquality") // an event names the very object
+  private void sharedReceivesLow(AsyncEvent event) {
+    SharedReceives present = shared;
+    if (present != null && event.source() == present.queue()) {
+      present.limitReached();
+    }
+  }
+
+  private void lastReceiveReached(AsyncEvent event) {
+    for (VerbsEndpoint endpoint : endpoints) {
+      if (endpoint.uses(event.source())) {
+        endpoint.lastReceiveReached();
       }
     }
   }

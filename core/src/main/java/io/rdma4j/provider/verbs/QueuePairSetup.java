@@ -2,6 +2,7 @@ package io.rdma4j.provider.verbs;
 
 import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.provider.EndpointConfig;
+import io.rdma4j.provider.ReceiveMemory;
 import io.rdma4j.verbs.CmId;
 import io.rdma4j.verbs.CompletionChannel;
 import io.rdma4j.verbs.CompletionQueue;
@@ -22,26 +23,42 @@ final class QueuePairSetup {
 
   private QueuePairSetup() {}
 
-  /** Makes an endpoint that is not connected yet; what it is made of goes onto the stack. */
+  /**
+   * Makes an endpoint that is not connected yet; what it is made of goes onto the stack.
+   *
+   * @param firstCredits data messages that the peer has receives for at the start
+   */
   static VerbsEndpoint open(
-      DeviceContext context, CmId id, EndpointConfig config, String peer, ResourceStack stack)
+      DeviceContext context,
+      CmId id,
+      EndpointConfig config,
+      int firstCredits,
+      String peer,
+      ResourceStack stack)
       throws IOException {
     DeviceAttributes limits = context.device().attributes();
     int window = config.window();
     int receiveCount = window + ReceiveSide.CONTROL_RECEIVES;
     int sendCount = Math.min(window + SendSide.CONTROL_SENDS, limits.maxQueuePairWorkRequests());
     // Header and payload lie apart in a registered send; a device that can not gather gets a copy.
-    int gatherEntries = Math.min(2, limits.maxSge());
+    int sendEntries = Math.min(2, limits.maxSge());
     checkSizes(context, limits, config, sendCount, receiveCount);
     SlotMemory slots =
         stack.own(
-            new SlotMemory(context.domain(), sendCount, receiveCount, config.maxMessageBytes()));
+            new SlotMemory(
+                context.domain(),
+                sendCount,
+                MessageHeader.BYTES + (long) config.maxMessageBytes()));
     CompletionChannel channel = stack.own(context.device().createCompletionChannel());
     CompletionQueue completions =
         stack.own(context.device().createCompletionQueue(sendCount + receiveCount, channel, 0));
     // Now rather than at the first sleep: a device that can not do it is another path's turn.
     completions.requestNotification(false);
     String moderation = moderate(completions, context.settings());
+    SharedReceiveSide shared =
+        context.settings().sharedReceives() == 0
+            ? null
+            : stack.own(SharedReceiveSide.join(context, window));
     QueuePair queuePair =
         stack.own(
             id.createQueuePair(
@@ -50,12 +67,13 @@ final class QueuePairSetup {
                     completions,
                     completions,
                     sendCount,
-                    receiveCount,
-                    gatherEntries,
-                    1,
+                    shared == null ? receiveCount : 0,
+                    sendEntries,
+                    sendEntries,
                     WISHED_INLINE_BYTES,
-                    null)));
-    ReceiveSide receives = stack.own(new ReceiveSide(queuePair, slots, window));
+                    shared == null ? null : shared.queue())));
+    ReceiveSide receives =
+        shared == null ? ownReceives(context, queuePair, config, sendEntries > 1, stack) : shared;
     SendSide sends =
         stack.own(
             new SendSide(
@@ -63,22 +81,49 @@ final class QueuePairSetup {
                 slots,
                 receives,
                 sendCount,
-                window,
-                gatherEntries,
+                firstCredits,
+                sendEntries,
                 tuner(context.settings(), sendCount)));
-    receives.postAll();
     return new VerbsEndpoint(
         context,
         id,
-        peer + moderation,
+        peer + moderation + (shared == null ? "" : ", receives shared with other peers"),
         config,
         channel,
         completions,
         queuePair,
-        slots,
         sends,
         receives,
         stack);
+  }
+
+  /** Gives a queue pair receives of its own and posts them. */
+  private static OwnReceives ownReceives(
+      DeviceContext context,
+      QueuePair queuePair,
+      EndpointConfig config,
+      boolean scatters,
+      ResourceStack stack)
+      throws IOException {
+    int count = config.window() + ReceiveSide.CONTROL_RECEIVES;
+    int maxMessageBytes = config.maxMessageBytes();
+    ReceiveMemory memory = context.receiveMemory();
+    if (memory == null) {
+      int blockBytes = ReceiveSlots.blockBytes(maxMessageBytes, scatters);
+      memory =
+          stack.own(new PrivateReceiveMemory(context.domain(), count, blockBytes, maxMessageBytes));
+    }
+    ReceiveSlots slots =
+        new ReceiveSlots(memory, context, context.domain(), count, maxMessageBytes, scatters);
+    // What the device may still write into stays here: blocks go back behind the queue pair only.
+    stack.own(
+        () -> {
+          queuePair.close();
+          slots.close();
+        });
+    OwnReceives receives = stack.own(new OwnReceives(queuePair, slots, config.window()));
+    receives.postFirst();
+    return receives;
   }
 
   /** Returns what has become of the wish, for the description of the path. */

@@ -1,130 +1,123 @@
 package io.rdma4j.provider.verbs;
 
-import io.rdma4j.verbs.QueuePair;
 import io.rdma4j.verbs.ReceiveList;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 
 /**
- * The receive slots of an endpoint and their way back to the device.
+ * The receives that an endpoint's peer may send into, and the credits that tell it how many.
  *
- * <p>There are {@code window} receives for data messages and {@link #CONTROL_RECEIVES} more for
- * messages that need no credit. Receives are posted again in batches. A credit is owed only once
- * the receive it stands for is posted, so the peer never sends into nothing.
+ * <p>There are {@link #CONTROL_RECEIVES} receives for messages that need no credit, and others for
+ * data messages. Receives are posted again in batches. A credit is owed only once the receive it
+ * stands for is posted, so the peer never sends into nothing.
  *
- * <p>Why three more are enough: the peer sends a credit message only when it owes at least half a
- * window, and it can owe at most one window beyond what this side has taken note of. This side
- * posts the receive of a credit message again before it takes note of its credits. So at most two
- * are under way, plus one goodbye.
- *
- * <p>Polling thread only, except {@link #reposted()}.
+ * <p>Polling thread only, except {@link #credits()}.
  */
-final class ReceiveSide implements AutoCloseable {
+abstract sealed class ReceiveSide implements AutoCloseable permits OwnReceives, SharedReceiveSide {
+  /** Two credit messages and a goodbye: {@link #owesMessage} lets no more be under way. */
   static final int CONTROL_RECEIVES = 3;
-  private static final int MAX_BATCH = 16;
-  private static final VarHandle REPOSTED;
 
-  static {
-    try {
-      REPOSTED = MethodHandles.lookup().findVarHandle(ReceiveSide.class, "reposted", long.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
+  static final int MAX_BATCH = 16;
 
-  private final QueuePair queuePair;
-  private final SlotMemory slots;
-  private final ReceiveList batch;
-  private final int count;
-  private int dataInBatch;
-  private int withDevice;
+  final ReceiveSlots slots;
 
-  @SuppressWarnings("unused") // through REPOSTED
-  private long reposted;
-
-  ReceiveSide(QueuePair queuePair, SlotMemory slots, int window) {
-    this.queuePair = queuePair;
+  ReceiveSide(ReceiveSlots slots) {
     this.slots = slots;
-    count = window + CONTROL_RECEIVES;
-    // A quarter of the window at most: the rest alone must make the peer's half window of credits.
-    batch = new ReceiveList(Math.clamp(window / 4, 1, MAX_BATCH), 1);
   }
 
-  /** Posts every slot, before the connection is made. */
-  void postAll() {
-    for (int slot = 0; slot < count; slot++) {
-      add(slot);
-      flushWhenFull();
-    }
-    flush();
+  ReceiveSlots slots() {
+    return slots;
   }
 
-  /** Notes that the device has given a slot back. */
-  void taken() {
-    withDevice--;
-  }
+  /** Notes that the device has given a receive back. */
+  abstract void taken();
 
-  /** Returns how many receives the device still has. */
-  int withDevice() {
-    return withDevice;
-  }
+  /** Returns whether the device has given back all receives it took for this endpoint. */
+  abstract boolean isDrained();
+
+  /** Returns how many receives the peer has at the device. */
+  abstract int withDevice();
 
   /** Gives back the slot of a data message; the device gets it with the next batch. */
-  void recycleData(int slot) {
-    add(slot);
-    dataInBatch++;
-    flushWhenFull();
-  }
+  abstract void recycleData(int slot);
 
   /** Gives back the slot of a control message at once. */
-  void recycleControl(int slot) {
-    add(slot);
-    flush();
+  abstract void recycleControl(int slot);
+
+  /** Gives back a slot of an endpoint that receives no more. */
+  abstract void giveUp(int slot);
+
+  /**
+   * Posts what is waiting.
+   *
+   * @throws PostRefusedException when the device takes none of it
+   */
+  abstract void flush();
+
+  /**
+   * Returns the credits given so far, beyond the window that a peer starts with by the protocol;
+   * negative while it has less than that. Any thread.
+   */
+  abstract long credits();
+
+  /**
+   * Returns whether a message of its own has to tell the peer of its credits.
+   *
+   * @param told credits that the peer was told of
+   */
+  abstract boolean owesMessage(long told);
+
+  /**
+   * Notes that such a message is on its way.
+   *
+   * @param toldBefore credits that the peer was told of before
+   */
+  void messageSent(long toldBefore) {}
+
+  /** Returns whether other endpoints use the same receives. */
+  boolean areShared() {
+    return false;
   }
 
-  private void add(int slot) {
-    batch
-        .add(WorkRequestId.ofReceive(slot))
-        .scatter(slots.address(slots.receiveOffset(slot)), slots.slotBytes(), slots.lkey());
+  /** The peer may send from now on, so receives may be taken. */
+  void connected() {}
+
+  /** The device takes no more receives for this endpoint. Any thread. */
+  void lastReceiveReached() {}
+
+  /** Returns whether an event of this object concerns the receives. Any thread. */
+  boolean uses(AutoCloseable object) {
+    return false;
   }
 
-  private void flushWhenFull() {
-    if (batch.size() == batch.capacity()) {
-      flush();
-    }
+  /** Posts a list of which the device may take a part at a time; returns when all are taken. */
+  interface Posting {
+    int post(ReceiveList list);
   }
 
   /**
-   * Posts what is waiting. A batch that is taken in part goes on with the request that was refused;
-   * since there is room for every slot, a post that takes none is a failure and not a full queue.
+   * Posts all of a list. A list that is taken in part goes on with the request that was refused;
+   * since there is room for every receive, a post that takes none is a failure and not a full
+   * queue.
+   *
+   * @return how many the device took; the list holds the rest, which it refused
    */
-  void flush() {
-    while (batch.size() > 0) {
-      int size = batch.size();
-      int taken = queuePair.postReceive(batch);
-      withDevice += taken;
+  static int postAll(Posting queue, ReceiveList list) {
+    int posted = 0;
+    while (list.size() > 0) {
+      int size = list.size();
+      int taken = queue.post(list);
+      posted += taken;
       if (taken == 0) {
-        throw new PostRefusedException("ibv_post_recv", batch.errno(), withDevice, count);
+        break;
       }
       if (taken == size) {
-        batch.clear();
+        list.clear();
       } else {
-        batch.dropFirst(taken);
+        list.dropFirst(taken);
       }
     }
-    if (dataInBatch > 0) {
-      REPOSTED.setRelease(this, reposted + dataInBatch);
-      dataInBatch = 0;
-    }
-  }
-
-  /** Returns the data messages whose receive has been posted again: the credits given so far. */
-  long reposted() {
-    return (long) REPOSTED.getAcquire(this);
+    return posted;
   }
 
   @Override
-  public void close() {
-    batch.close();
-  }
+  public abstract void close();
 }

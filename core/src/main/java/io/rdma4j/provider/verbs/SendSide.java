@@ -78,7 +78,6 @@ final class SendSide implements AutoCloseable {
   private final long[] tokens;
   private final byte[] kinds;
   private final int dataSlots;
-  private final int creditThreshold;
   private final int maxInlineBytes;
   private final boolean gathers;
 
@@ -109,6 +108,7 @@ final class SendSide implements AutoCloseable {
   /**
    * Starts with all slots free.
    *
+   * @param firstCredits messages that the peer has receives for at the start
    * @param gatherEntries of one request, 1 or more; with 1 registered memory is copied to the slot
    */
   SendSide(
@@ -116,7 +116,7 @@ final class SendSide implements AutoCloseable {
       SlotMemory slots,
       ReceiveSide receives,
       int slotCount,
-      int window,
+      int firstCredits,
       int gatherEntries,
       BatchTuner tuner) {
     this.slots = slots;
@@ -126,10 +126,10 @@ final class SendSide implements AutoCloseable {
     tokens = new long[slotCount];
     kinds = new byte[slotCount];
     dataSlots = slotCount - CONTROL_SENDS;
-    creditThreshold = (window + 1) / 2;
     maxInlineBytes = queuePair.maxInlineBytes();
     gathers = gatherEntries > 1;
-    creditLimit = window;
+    creditLimit = firstCredits;
+    creditsTold = receives.credits();
   }
 
   long sendCopy(int type, long correlationId, MemorySegment source, long offset, int lengthBytes) {
@@ -161,7 +161,7 @@ final class SendSide implements AutoCloseable {
         // An entry of length 0 would mean 2 GiB on some devices.
         return queueCopy(type, correlationId, source, offset, lengthBytes, token);
       }
-      long at = slots.sendOffset(nextSlot);
+      long at = slots.offset(nextSlot);
       start(at, MessageHeader.DATA, type, correlationId, lengthBytes, token)
           .gather(slots.address(at), MessageHeader.BYTES, slots.lkey())
           .gather(source.address() + offset, lengthBytes, lkey);
@@ -179,7 +179,7 @@ final class SendSide implements AutoCloseable {
       long offset,
       int lengthBytes,
       long token) {
-    long at = slots.sendOffset(nextSlot);
+    long at = slots.offset(nextSlot);
     MemorySegment.copy(source, offset, memory, at + MessageHeader.BYTES, lengthBytes);
     start(at, MessageHeader.DATA, type, correlationId, lengthBytes, token)
         .gather(slots.address(at), MessageHeader.BYTES + lengthBytes, slots.lkey());
@@ -284,19 +284,21 @@ final class SendSide implements AutoCloseable {
     return (long) QUEUED.getOpaque(this) != (long) POSTED.getOpaque(this);
   }
 
-  /** Returns the credits owed in a message of their own when half a window is owed. */
+  /** Tells the peer its credits in a message of their own when that is due. */
   void returnCredits() {
     if (!owesCredits() || !tryLock()) {
       return;
     }
     try {
-      if (shut || receives.reposted() - creditsTold < creditThreshold) {
+      if (shut || !owesCredits()) {
         return;
       }
       if (lastHeader != NO_HEADER) {
         ring(); // a message that goes anyway tells them
       } else if (queued - (long) COMPLETED.getAcquire(this) < tokens.length - 1) {
+        long toldBefore = creditsTold;
         queueControl(MessageHeader.CREDIT);
+        receives.messageSent(toldBefore);
       }
     } finally {
       unlock();
@@ -305,10 +307,10 @@ final class SendSide implements AutoCloseable {
 
   /**
    * Returns whether a message of credits is due. The number told may be an old one here, which is
-   * too low; {@link #returnCredits} reads it again under the lock. Any thread.
+   * too low; {@link #returnCredits} reads it again under the lock. Polling thread.
    */
   boolean owesCredits() {
-    return receives.reposted() - creditsTold >= creditThreshold;
+    return receives.owesMessage(creditsTold);
   }
 
   /** Refuses further sends. */
@@ -333,7 +335,7 @@ final class SendSide implements AutoCloseable {
 
   /** Control messages wait for nobody; what is queued goes with them, in its order. */
   private void queueControl(byte kind) {
-    long at = slots.sendOffset(nextSlot);
+    long at = slots.offset(nextSlot);
     start(at, kind, 0, 0, 0, NO_TOKEN).gather(slots.address(at), MessageHeader.BYTES, slots.lkey());
     queue(NO_TOKEN);
     ring();
@@ -363,7 +365,7 @@ final class SendSide implements AutoCloseable {
 
   private SendList start(
       long at, byte kind, int type, long correlationId, int lengthBytes, long token) {
-    creditsTold = receives.reposted();
+    creditsTold = receives.credits();
     lastHeader = at;
     MessageHeader.write(memory, at, lengthBytes, (int) creditsTold, kind, type, correlationId);
     int flags = MessageHeader.BYTES + lengthBytes <= maxInlineBytes ? SendList.INLINE : 0;
@@ -409,7 +411,7 @@ final class SendSide implements AutoCloseable {
     if (batch.size() == 0 || shut) {
       return;
     }
-    long credits = receives.reposted();
+    long credits = receives.credits();
     if (lastHeader != NO_HEADER) {
       if (credits != creditsTold) {
         creditsTold = credits;

@@ -7,16 +7,10 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * The registered memory of one endpoint: send slots, then receive slots, in one region. Each slot
- * holds a header and a payload of the largest size, and starts on a cache line.
- *
- * <pre>
- *  0                         sendSlots * slotBytes
- *  | send slot 0 | 1 | …     | receive slot 0 | 1 | …
- * </pre>
+ * Registered memory in slots of one size, in one region. Each slot starts on a cache line.
  *
  * <p>Whole pages, so that the memory is pinned once and nobody else's with it. Close it only after
- * the queue pair that uses it is destroyed.
+ * the queues that use it are destroyed.
  */
 final class SlotMemory implements AutoCloseable {
   private static final long PAGE_BYTES = 4096;
@@ -26,12 +20,10 @@ final class SlotMemory implements AutoCloseable {
   private final MemorySegment memory;
   private final MemoryRegion region;
   private final long slotBytes;
-  private final int sendSlots;
 
-  SlotMemory(ProtectionDomain domain, int sendSlots, int receiveSlots, int maxMessageBytes) {
-    this.sendSlots = sendSlots;
-    slotBytes = roundUp(MessageHeader.BYTES + (long) maxMessageBytes, CACHE_LINE_BYTES);
-    long lengthBytes = roundUp(slotBytes * (sendSlots + (long) receiveSlots), PAGE_BYTES);
+  SlotMemory(ProtectionDomain domain, int slots, long leastSlotBytes) {
+    slotBytes = roundUp(leastSlotBytes, CACHE_LINE_BYTES);
+    long lengthBytes = roundUp(slotBytes * slots, PAGE_BYTES);
     try {
       memory = arena.allocate(lengthBytes, PAGE_BYTES);
       region = domain.registerMemory(memory.address(), lengthBytes, Access.LOCAL_WRITE);
@@ -53,17 +45,12 @@ final class SlotMemory implements AutoCloseable {
     return region.lkey();
   }
 
-  /** Returns the bytes of a slot that the device may fill. */
-  int slotBytes() {
-    return (int) slotBytes;
+  long slotBytes() {
+    return slotBytes;
   }
 
-  long sendOffset(int slot) {
+  long offset(int slot) {
     return slot * slotBytes;
-  }
-
-  long receiveOffset(int slot) {
-    return (sendSlots + slot) * slotBytes;
   }
 
   long address(long offset) {

@@ -6,17 +6,18 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 
 /**
- * The messages of the set-up, 12 bytes each, big endian.
+ * The messages of the set-up, 16 bytes each, big endian.
  *
  * <pre>
  *  0  step              1   LISTENING (acceptor), READY (initiator), DONE (both)
  *  1  version           1
  *  2  port              2   rdma_cm port of the acceptor in LISTENING, else 0
- *  4  window            4   data messages each end has receives for
+ *  4  window            4   most data messages under way in one direction
  *  8  maxMessageBytes   4   payload each receive has room for
+ * 12  firstCredits      4   data messages the sender of this has receives for at the start
  * </pre>
  *
- * The sizes have been agreed on before; they travel again because receives of another size or
+ * Window and size have been agreed on before; they travel again because receives of another size or
  * number than the peer believes would end in device errors that name no cause.
  */
 final class StepMessage {
@@ -24,12 +25,16 @@ final class StepMessage {
   static final byte READY = 2;
   static final byte DONE = 3;
 
-  private static final int BYTES = 12;
-  private static final byte VERSION = 1;
+  private static final int BYTES = 16;
+  private static final byte VERSION = 2;
 
   private StepMessage() {}
 
-  static void send(Handshake handshake, byte step, int port, EndpointConfig config)
+  /** What a step of the peer says. */
+  record Received(int port, int firstCredits) {}
+
+  static void send(
+      Handshake handshake, byte step, int port, EndpointConfig config, int firstCredits)
       throws IOException {
     handshake.send(
         ByteBuffer.allocate(BYTES)
@@ -38,15 +43,12 @@ final class StepMessage {
             .putShort((short) port)
             .putInt(config.window())
             .putInt(config.maxMessageBytes())
+            .putInt(firstCredits)
             .array());
   }
 
-  /**
-   * Waits for a step of the peer.
-   *
-   * @return the port
-   */
-  static int expect(Handshake handshake, byte step, EndpointConfig config) throws IOException {
+  /** Waits for a step of the peer. */
+  static Received expect(Handshake handshake, byte step, EndpointConfig config) throws IOException {
     byte[] bytes = handshake.receive();
     if (bytes.length != BYTES) {
       throw new IOException(
@@ -58,6 +60,7 @@ final class StepMessage {
     int port = Short.toUnsignedInt(message.getShort());
     int window = message.getInt();
     int maxMessageBytes = message.getInt();
+    int firstCredits = message.getInt();
     if (peerStep != step || version != VERSION) {
       throw new IOException(
           String.format(
@@ -73,6 +76,10 @@ final class StepMessage {
     if ((step == LISTENING) == (port == 0)) {
       throw new IOException("verbs set-up: port " + port + " in step " + step);
     }
-    return port;
+    if (firstCredits < 1 || firstCredits > window) {
+      throw new IOException(
+          "verbs set-up: " + firstCredits + " credits at the start, of a window of " + window);
+    }
+    return new Received(port, firstCredits);
   }
 }

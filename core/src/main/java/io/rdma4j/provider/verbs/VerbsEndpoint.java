@@ -69,9 +69,9 @@ final class VerbsEndpoint implements Endpoint {
   private final CompletionChannel channel;
   private final CompletionQueue completionQueue;
   private final QueuePair queuePair;
-  private final SlotMemory slots;
   private final SendSide sends;
   private final ReceiveSide receives;
+  private final Arrivals arrivals;
   private final ResourceStack resources;
   private final Completions batch;
   private final Incident incident;
@@ -111,7 +111,6 @@ final class VerbsEndpoint implements Endpoint {
       CompletionChannel channel,
       CompletionQueue completionQueue,
       QueuePair queuePair,
-      SlotMemory slots,
       SendSide sends,
       ReceiveSide receives,
       ResourceStack resources) {
@@ -121,9 +120,9 @@ final class VerbsEndpoint implements Endpoint {
     this.channel = channel;
     this.completionQueue = completionQueue;
     this.queuePair = queuePair;
-    this.slots = slots;
     this.sends = sends;
     this.receives = receives;
+    arrivals = new Arrivals(receives, sends, config);
     this.resources = resources;
     batch = resources.own(new Completions(BATCH));
     port = id.devicePort();
@@ -208,6 +207,11 @@ final class VerbsEndpoint implements Endpoint {
     return refusal(state);
   }
 
+  /** The peer is about to be told that it may send. */
+  void peerMaySend() {
+    receives.connected();
+  }
+
   /** Makes the events of the device reach this endpoint. */
   void startWatching() {
     context.add(this);
@@ -216,7 +220,14 @@ final class VerbsEndpoint implements Endpoint {
   /** Returns whether an event of this object concerns this endpoint. */
   @SuppressWarnings("ReferenceEquality") // an event names the very object
   boolean uses(@Nullable AutoCloseable object) {
-    return object == queuePair || object == completionQueue;
+    return object == queuePair
+        || object == completionQueue
+        || (object != null && receives.uses(object));
+  }
+
+  /** The device has said that the queue pair takes no more of the shared receives. */
+  void lastReceiveReached() {
+    receives.lastReceiveReached();
   }
 
   @Override
@@ -373,6 +384,11 @@ final class VerbsEndpoint implements Endpoint {
     batchCursor = 0;
     batchCount = 0;
     batchCount = completionQueue.poll(batch);
+    for (int i = 1; i < batchCount; i++) {
+      if (batch.status(i) == Completions.SUCCESS && WorkRequestId.isReceive(batch.wrId(i))) {
+        arrivals.touch(WorkRequestId.slot(batch.wrId(i)));
+      }
+    }
     return batchCount > 0;
   }
 
@@ -416,90 +432,29 @@ final class VerbsEndpoint implements Endpoint {
   /** Returns the messages delivered: 1 or 0. */
   private int onReceive(int i, EndpointListener listener) {
     int slot = WorkRequestId.slot(batch.wrId(i));
-    int receivedBytes = batch.lengthBytes(i);
-    receives.taken();
-    if (batch.opcode(i) == Completions.OPCODE_RECEIVE_WRITE_WITH_IMM) {
-      return onImmediate(slot, batch.immediate(i), receivedBytes, listener);
+    int messages =
+        batch.opcode(i) == Completions.OPCODE_RECEIVE_WRITE_WITH_IMM
+            ? arrivals.takeImmediate(slot, batch.immediate(i), batch.lengthBytes(i), listener)
+            : arrivals.take(slot, batch.lengthBytes(i), listener);
+    EndpointFailure end = arrivals.end();
+    if (end != null) {
+      onPeersEnd(end);
     }
-    MemorySegment memory = slots.memory();
-    long at = slots.receiveOffset(slot);
-    byte kind = MessageHeader.kind(memory, at);
-    int lengthBytes = MessageHeader.lengthBytes(memory, at);
-    if (receivedBytes < MessageHeader.BYTES
-        || lengthBytes != receivedBytes - MessageHeader.BYTES
-        || lengthBytes > (kind == MessageHeader.DATA ? config.maxMessageBytes() : 0)) {
-      return violation(
-          receivedBytes + " bytes received, kind " + kind + ", payload length " + lengthBytes);
-    }
-    return switch (kind) {
-      case MessageHeader.DATA -> onData(slot, memory, at, lengthBytes, listener);
-      case MessageHeader.CREDIT -> onCredit(slot, MessageHeader.credits(memory, at));
-      case MessageHeader.GOODBYE -> onGoodbye();
-      default -> violation("unknown kind " + kind);
-    };
+    return messages;
   }
 
-  /** The write used up a receive, of which it filled nothing. */
-  private int onImmediate(int slot, int immediate, int lengthBytes, EndpointListener listener) {
-    try {
-      listener.onImmediate(immediate, lengthBytes);
-    } finally {
-      if (state == State.OPEN) {
-        receives.recycleData(slot);
-      }
-    }
-    return 1;
-  }
-
-  private int onData(
-      int slot, MemorySegment memory, long at, int lengthBytes, EndpointListener listener) {
-    short credits = MessageHeader.credits(memory, at);
-    if (!sends.takeCredits(credits, config.window())) {
-      return excessCredits(credits);
-    }
-    try {
-      listener.onMessage(
-          MessageHeader.type(memory, at),
-          MessageHeader.correlationId(memory, at),
-          memory,
-          at + MessageHeader.BYTES,
-          lengthBytes);
-    } finally {
-      if (state == State.OPEN) {
-        receives.recycleData(slot);
-      }
-    }
-    return 1;
-  }
-
-  /** In this order: the peer may send the next credit message once it sees more credits used. */
-  private int onCredit(int slot, short credits) {
-    if (state == State.OPEN) {
-      receives.recycleControl(slot);
-    }
-    return sends.takeCredits(credits, config.window()) ? 0 : excessCredits(credits);
-  }
-
-  /** Explains a disconnect that was seen before it. */
-  private int onGoodbye() {
-    EndpointFailure goodbye =
-        new EndpointFailure(Kind.PEER_CLOSED, "the peer has closed the connection");
+  /** A goodbye explains a disconnect that was seen before it. */
+  private void onPeersEnd(EndpointFailure end) {
+    boolean explains = end.kind() == Kind.PEER_CLOSED;
     trouble.updateAndGet(
-        before -> before == null || before.kind() == Kind.PEER_LOST ? goodbye : before);
+        before -> before == null || (explains && before.kind() == Kind.PEER_LOST) ? end : before);
     broken = true;
     peerDone = true;
-    return 0;
   }
 
-  private int excessCredits(short credits) {
-    return violation("credits up to " + credits + " for messages never sent");
-  }
-
-  private int violation(String what) {
-    report(new EndpointFailure(Kind.PROTOCOL, "the peer broke the protocol: " + what));
-    broken = true;
-    peerDone = true;
-    return 0;
+  @Override
+  public long takeMessage() {
+    return arrivals.handOver();
   }
 
   /** Notes a failed completion; its request and all sends before it are back. */
@@ -514,7 +469,7 @@ final class VerbsEndpoint implements Endpoint {
 
   private int takeBack(long wrId, EndpointListener listener) {
     if (WorkRequestId.isReceive(wrId)) {
-      receives.taken();
+      arrivals.discard(WorkRequestId.slot(wrId));
       return 0;
     }
     return sends.complete(WorkRequestId.sequence(wrId), listener);
@@ -522,6 +477,7 @@ final class VerbsEndpoint implements Endpoint {
 
   private int beginDraining(EndpointListener listener) {
     state = State.DRAINING;
+    arrivals.stopReposting();
     drainStartNs = context.clock().nanoTime();
     sends.shut();
     moveToError();
@@ -539,12 +495,16 @@ final class VerbsEndpoint implements Endpoint {
   }
 
   private int drain(EndpointListener listener) {
+    if (receives.areShared()) {
+      drainEvents();
+    }
+    // Looked at first: what the device has given back by then is taken below.
+    boolean receivesBack = receives.isDrained();
     int tokens = takeBackCompleted(listener);
     long elapsedNs = context.clock().nanoTime() - drainStartNs;
     // A tail of unsignaled sends that went out before the error never completes: it comes back when
     // the queue pair is destroyed.
-    boolean drained =
-        receives.withDevice() == 0 && (sends.outstanding() == 0 || elapsedNs > CAUSE_BOUND_NS);
+    boolean drained = receivesBack && (sends.outstanding() == 0 || elapsedNs > CAUSE_BOUND_NS);
     boolean causeKnown = incident.hasCause() || trouble.get() != null;
     if (drained && (causeKnown || elapsedNs > CAUSE_BOUND_NS)) {
       return tokens + sends.giveBackUnposted(listener) + end(listener);
@@ -576,7 +536,7 @@ final class VerbsEndpoint implements Endpoint {
           work += takeBack(wrId, listener);
         }
       }
-    } catch (VerbsException e) {
+    } catch (PostRefusedException | VerbsException e) {
       queueLost = true;
       report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
     }
@@ -605,11 +565,7 @@ final class VerbsEndpoint implements Endpoint {
       if (eventsClosed) {
         return;
       }
-      try {
-        context.drainEvents();
-      } catch (VerbsException e) {
-        report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
-      }
+      drainEvents();
       try {
         for (CmEvent event; (event = id.awaitEvent(0)) != null; ) {
           onConnectionEvent(event);
@@ -617,6 +573,14 @@ final class VerbsEndpoint implements Endpoint {
       } catch (VerbsException e) {
         report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
       }
+    }
+  }
+
+  private void drainEvents() {
+    try {
+      context.drainEvents();
+    } catch (VerbsException e) {
+      report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
     }
   }
 
@@ -642,6 +606,7 @@ final class VerbsEndpoint implements Endpoint {
     }
     State before = state;
     state = State.CLOSED;
+    arrivals.stopReposting();
     try {
       if (before == State.OPEN && trouble.get() == null) {
         sayGoodbye(listener);
@@ -649,6 +614,9 @@ final class VerbsEndpoint implements Endpoint {
       sends.shut();
       if (before != State.ENDED) {
         moveToError();
+        if (receives.areShared()) {
+          takeBackShared(listener);
+        }
       }
     } finally {
       try {
@@ -673,6 +641,18 @@ final class VerbsEndpoint implements Endpoint {
         && sends.outstanding() > 0
         && !incident.hasCause()
         && within(startNs, LINGER_BOUND_NS)) {
+      takeBackCompleted(listener);
+      Thread.onSpinWait();
+    }
+  }
+
+  /** Receives that this queue pair has taken from others are theirs again, if found in time. */
+  private void takeBackShared(EndpointListener listener) {
+    long startNs = context.clock().nanoTime();
+    boolean last = false;
+    while (!last && !queueLost && within(startNs, DRAIN_BOUND_NS)) {
+      drainEvents();
+      last = receives.isDrained();
       takeBackCompleted(listener);
       Thread.onSpinWait();
     }

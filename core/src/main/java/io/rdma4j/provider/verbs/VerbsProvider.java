@@ -8,6 +8,7 @@ import io.rdma4j.provider.EndpointConfig;
 import io.rdma4j.provider.Handshake;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.Provider;
+import io.rdma4j.provider.ReceiveMemory;
 import io.rdma4j.status.EventSink;
 import io.rdma4j.verbs.Device;
 import io.rdma4j.verbs.DeviceInfo;
@@ -30,13 +31,16 @@ import java.util.Map;
  *  1  transports  1   bit 0 InfiniBand, bit 1 RoCE, bit 2 iWARP
  * </pre>
  *
- * Each endpoint pins about {@code 2 * window * maxMessageBytes} bytes for its own slots.
+ * Each endpoint pins about {@code window * maxMessageBytes} bytes for what it sends by copy. What
+ * it receives into is taken from {@link ReceiveMemory}: as much again for each endpoint, or {@link
+ * VerbsSettings#sharedReceives} for all. A provider that was given no such memory pins its own, and
+ * then hands no message over.
  *
  * <p>Two ends can try when they have a transport in common; whether there is a path between them
  * shows in the set-up.
  */
 public final class VerbsProvider implements Provider {
-  private static final byte VERSION = 1;
+  private static final byte VERSION = 2;
   private static final int INFINIBAND = 1;
   private static final int ROCE = 1 << 1;
   private static final int IWARP = 1 << 2;
@@ -143,6 +147,11 @@ public final class VerbsProvider implements Provider {
   }
 
   @Override
+  public void receiveInto(ReceiveMemory memory) {
+    contexts.values().forEach(context -> context.receiveInto(memory));
+  }
+
+  @Override
   public byte[] offer() {
     return new byte[] {VERSION, (byte) transports};
   }
@@ -169,12 +178,20 @@ public final class VerbsProvider implements Provider {
 
   @Override
   public Endpoint initiate(Handshake handshake, EndpointConfig config) throws IOException {
-    return new ConnectionSetup(verbs, this::context, handshake, config).initiate();
+    return setup(handshake, config).initiate();
   }
 
   @Override
   public Endpoint accept(Handshake handshake, EndpointConfig config) throws IOException {
-    return new ConnectionSetup(verbs, this::context, handshake, config).accept();
+    return setup(handshake, config).accept();
+  }
+
+  private ConnectionSetup setup(Handshake handshake, EndpointConfig config) {
+    int firstCredits =
+        settings.sharedReceives() == 0
+            ? config.window()
+            : SharedReceives.leastCredits(config.window());
+    return new ConnectionSetup(verbs, this::context, handshake, config, firstCredits);
   }
 
   private DeviceContext context(String deviceName) {

@@ -15,13 +15,22 @@ package io.rdma4j.provider.verbs;
  * @param moderationCount completions that one event may stand for; 0 with a period of 0 leaves the
  *     device as it is
  * @param moderationPeriodUs the longest that an event waits for them, in microseconds
+ * @param sharedReceives receives that all peers of a device share at most, {@link
+ *     #LEAST_SHARED_RECEIVES} or more; 0 gives each peer receives of its own
  */
-public record VerbsSettings(int sendBatch, int moderationCount, int moderationPeriodUs) {
+public record VerbsSettings(
+    int sendBatch, int moderationCount, int moderationPeriodUs, int sharedReceives) {
   /** For {@link #sendBatch}: start with 16 and measure. */
   public static final int AUTO = 0;
 
   /** Largest {@link #sendBatch}. */
   public static final int MAX_SEND_BATCH = 128;
+
+  /** Least {@link #sharedReceives} that are not 0. */
+  public static final int LEAST_SHARED_RECEIVES = 64;
+
+  /** Most {@link #sharedReceives}. */
+  public static final int MAX_SHARED_RECEIVES = 1 << 16;
 
   private static final String SEND_BATCH = "rdma4j.verbs.sendBatch";
   private static final String MODERATION_COUNT = "rdma4j.verbs.moderationCount";
@@ -33,10 +42,25 @@ public record VerbsSettings(int sendBatch, int moderationCount, int moderationPe
     check(SEND_BATCH, sendBatch, MAX_SEND_BATCH);
     check(MODERATION_COUNT, moderationCount, MAX_MODERATION);
     check(MODERATION_PERIOD_US, moderationPeriodUs, MAX_MODERATION);
+    if (sharedReceives != 0
+        && (sharedReceives < LEAST_SHARED_RECEIVES || sharedReceives > MAX_SHARED_RECEIVES)) {
+      throw new IllegalArgumentException(
+          "sharedReceives is "
+              + sharedReceives
+              + ", allowed: 0 or "
+              + LEAST_SHARED_RECEIVES
+              + " to "
+              + MAX_SHARED_RECEIVES);
+    }
+  }
+
+  /** Settings with receives of each peer's own. */
+  public VerbsSettings(int sendBatch, int moderationCount, int moderationPeriodUs) {
+    this(sendBatch, moderationCount, moderationPeriodUs, 0);
   }
 
   /**
-   * Reads the system properties.
+   * Reads the system properties; those of receiving are the node's.
    *
    * @throws IllegalArgumentException naming property, value and limits
    */
@@ -45,6 +69,11 @@ public record VerbsSettings(int sendBatch, int moderationCount, int moderationPe
         number(SEND_BATCH, "auto", AUTO, MAX_SEND_BATCH),
         number(MODERATION_COUNT, "0", 0, MAX_MODERATION),
         number(MODERATION_PERIOD_US, "0", 0, MAX_MODERATION));
+  }
+
+  /** Returns these settings with another number of shared receives. */
+  public VerbsSettings withSharedReceives(int receives) {
+    return new VerbsSettings(sendBatch, moderationCount, moderationPeriodUs, receives);
   }
 
   private static int number(String property, String word, int ofWord, int most) {

@@ -4,9 +4,10 @@
  *
  * <p>Life of a message: {@link io.rdma4j.provider.verbs.VerbsEndpoint#send} puts header and payload
  * into the next slot of the {@code SendSide}, and a doorbell posts it with others; the peer's
- * device writes it into the oldest posted receive slot of its {@code ReceiveSide}; the peer's poll
- * checks the header, hands the payload to the listener, posts the slot again and owes one credit,
- * which travels back in the header of the next message or in a credit message of its own.
+ * device writes it into the oldest posted receive of its {@code ReceiveSlots}; the peer's poll
+ * checks the header ({@code Arrivals}), shows the payload to the listener, posts the receive again
+ * ({@code ReceiveSide}) and owes one credit, which travels back in the header of the next message
+ * or in a credit message of its own.
  *
  * <p>Which thread writes what:
  *
@@ -16,7 +17,10 @@
  *  SendSide.posted, slots     holder of the send lock         poller, after a completion (acquire)
  *  SendSide.completed         poller (release)                holder of the send lock (acquire)
  *  SendSide.creditLimit       poller (release)                holder of the send lock (acquire)
- *  ReceiveSide.reposted       poller (release)                holder of the send lock (acquire)
+ *  OwnReceives.reposted,      poller (release)                holder of the send lock (acquire)
+ *    SharedReceiveSide.granted
+ *  SharedReceives, counts     holder of its lock              the same; pollers at a glance (plain)
+ *  ReceiveSlots, a slot       poller that has it              poller that gets it from the device
  *  VerbsEndpoint.trouble      any, first one wins             poller
  * </pre>
  *

@@ -98,6 +98,9 @@ final class Layouts {
   static final long SRQ_INIT_ATTR_MAX_WR = at("struct ibv_srq_init_attr", "attr.max_wr", 8);
   static final long SRQ_INIT_ATTR_MAX_SGE = at("struct ibv_srq_init_attr", "attr.max_sge", 12);
 
+  static final long SRQ_ATTR_BYTES = size("struct ibv_srq_attr", 12);
+  static final long SRQ_ATTR_LIMIT = at("struct ibv_srq_attr", "srq_limit", 8);
+
   static final long QP_ATTR_BYTES = size("struct ibv_qp_attr", 144);
   static final long QP_ATTR_QP_STATE = at("struct ibv_qp_attr", "qp_state", 0);
   static final long QP_ATTR_PATH_MTU = at("struct ibv_qp_attr", "path_mtu", 8);

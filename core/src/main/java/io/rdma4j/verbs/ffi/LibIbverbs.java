@@ -37,6 +37,7 @@ final class LibIbverbs {
   final NativeFunction getCqEvent;
   final NativeFunction ackCqEvents;
   final NativeFunction createSrq;
+  final NativeFunction modifySrq;
   final NativeFunction destroySrq;
   final NativeFunction createQp;
   final NativeFunction modifyQp;
@@ -72,6 +73,7 @@ final class LibIbverbs {
     getCqEvent = lib.status("ibv_get_cq_event", ADDRESS, ADDRESS, ADDRESS);
     ackCqEvents = lib.run("ibv_ack_cq_events", ADDRESS, JAVA_INT);
     createSrq = lib.pointer("ibv_create_srq", ADDRESS, ADDRESS);
+    modifySrq = lib.status("ibv_modify_srq", ADDRESS, ADDRESS, JAVA_INT);
     destroySrq = lib.status("ibv_destroy_srq", ADDRESS);
     createQp = lib.pointer("ibv_create_qp", ADDRESS, ADDRESS);
     modifyQp = lib.status("ibv_modify_qp", ADDRESS, ADDRESS, JAVA_INT);

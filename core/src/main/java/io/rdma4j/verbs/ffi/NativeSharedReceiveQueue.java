@@ -10,6 +10,9 @@ import java.lang.foreign.MemorySegment;
 
 /** A shared receive queue (struct ibv_srq). */
 final class NativeSharedReceiveQueue extends UsedObject implements SharedReceiveQueue {
+  /** IBV_SRQ_LIMIT of enum ibv_srq_attr_mask. */
+  private static final int LIMIT = 1 << 1;
+
   private final NativeDevice device;
   private final ContextOps ops;
   private final Arena arena = Arena.ofShared();
@@ -55,6 +58,19 @@ final class NativeSharedReceiveQueue extends UsedObject implements SharedReceive
     }
     int errno = ops.postSharedReceive(address(), list.address(), badRequestAddress);
     return list.posted(errno, errno == 0 ? 0 : BadRequest.take(badRequest, 0, list.address()));
+  }
+
+  @Override
+  public void arm(int limit) {
+    NativeFunction modifySrq = device.verbs().ibverbs().modifySrq;
+    try (Frame frame = new Frame()) {
+      MemorySegment attr = frame.allocate(Layouts.SRQ_ATTR_BYTES);
+      attr.set(JAVA_INT, Layouts.SRQ_ATTR_LIMIT, limit);
+      int errno = modifySrq.status(frame, pointer(), attr, LIMIT);
+      if (errno != 0) {
+        throw Errno.failure(modifySrq.name(), errno, this + ", limit " + limit);
+      }
+    }
   }
 
   @Override

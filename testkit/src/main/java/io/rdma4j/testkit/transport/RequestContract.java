@@ -69,7 +69,7 @@ public abstract class RequestContract extends TransportFixture {
         assertArrayEquals(asked, reply.payload().toArray(JAVA_BYTE));
       }
     }
-    assertEquals(0, client.pool().statistics().usedBytes());
+    assertNothingKept(connection, client);
   }
 
   @Test
@@ -105,8 +105,10 @@ public abstract class RequestContract extends TransportFixture {
         closeLater(
             server(
                 (connection, message) -> message.reply(text("reply"), 0, 5), Threading.DEDICATED));
-    PoolConfig small = PoolConfig.builder().maxBytes(2 << 20).slabBytes(2 << 20).build();
-    Node client = closeLater(Node.start(configure(NodeConfig.builder()).pool(small).build()));
+    // A slab for replies, and one for receives where they are of the pool.
+    PoolConfig small = PoolConfig.builder().maxBytes(4 << 20).slabBytes(2 << 20).build();
+    Node client =
+        closeLater(Node.start(configure(NodeConfig.builder()).window(4).pool(small).build()));
     Connection connection = client.connect(at(server), new Mailbox());
     List<RegisteredBuffer> taken = new ArrayList<>();
     assertThrows(
@@ -255,7 +257,7 @@ public abstract class RequestContract extends TransportFixture {
       silent.connection.get().reply(id, text("late"), 0, 4);
     }
     eventually("both late replies", () -> client.status().lateReplies() == 2);
-    assertEquals(0, client.pool().statistics().usedBytes());
+    assertNothingKept(connection, client);
   }
 
   /**
@@ -348,7 +350,7 @@ public abstract class RequestContract extends TransportFixture {
     }
     eventually("both late replies", () -> client.status().lateReplies() == 2);
     assertTrue(cancelled.isCancelled());
-    assertEquals(0, client.pool().statistics().usedBytes());
+    assertNothingKept(connection, client);
   }
 
   @Test
@@ -444,7 +446,7 @@ public abstract class RequestContract extends TransportFixture {
     }
     assertEquals(threads, right.get());
     assertEquals(0, connection.status().requestsOutstanding());
-    assertEquals(0, client.pool().statistics().usedBytes());
+    assertNothingKept(connection, client);
   }
 
   @Test
@@ -535,7 +537,7 @@ public abstract class RequestContract extends TransportFixture {
     }
     assertTrue(ended > 0, "none was taken, seed " + seed);
     assertEquals(0, connection.status().requestsOutstanding());
-    assertEquals(0, client.pool().statistics().usedBytes());
+    assertNothingKept(connection, client);
   }
 
   @Test

@@ -166,7 +166,7 @@ public abstract class StreamContract extends TransportFixture {
       assertFalse(answer.next(part), "and stays at its end");
     }
     answering.join();
-    assertEquals(0, client.pool().statistics().usedBytes());
+    assertNothingKept(connection, client);
   }
 
   @Test
@@ -190,7 +190,7 @@ public abstract class StreamContract extends TransportFixture {
       assertEquals(Cause.PEER_FAILED, failure.failure());
       assertTrue(String.valueOf(failure.getMessage()).contains("disk gone"));
     }
-    assertEquals(0, client.pool().statistics().usedBytes());
+    assertNothingKept(connection, client);
   }
 
   @Test
@@ -227,7 +227,7 @@ public abstract class StreamContract extends TransportFixture {
     assertEquals(Cause.DEADLINE, counter.causes.peek());
     waiter.join(10_000);
     assertEquals(SendResult.CANCELLED, waited[0], "a waiting answerer is woken");
-    assertEquals(0, client.pool().statistics().usedBytes());
+    assertNothingKept(connection, client);
   }
 
   @Test

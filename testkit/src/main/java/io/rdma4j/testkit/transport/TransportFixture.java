@@ -1,5 +1,7 @@
 package io.rdma4j.testkit.transport;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import io.rdma4j.SendResult;
 import io.rdma4j.transport.Connection;
 import io.rdma4j.transport.ConnectionHandler;
@@ -74,6 +76,15 @@ public abstract class TransportFixture {
 
   static InetSocketAddress at(Node server) {
     return Objects.requireNonNull(server.listenAddress());
+  }
+
+  /**
+   * Closes the only connection of a node, whose receives may lie in its pool, and checks that the
+   * application has nothing of it either.
+   */
+  static void assertNothingKept(Connection connection, Node node) {
+    connection.close();
+    assertEquals(0, node.pool().statistics().usedBytes());
   }
 
   static MemorySegment text(String text) {

@@ -72,6 +72,11 @@ final class ReceiveQueue {
     }
   }
 
+  /** Returns the receives that no message has taken. */
+  int posted() {
+    return (int) (posted - taken);
+  }
+
   /** Returns the oldest posted receive without taking it, null when there is none. */
   @Nullable Entry peek() {
     return taken == posted ? null : ring[(int) (taken % ring.length)];

@@ -1,7 +1,7 @@
 package io.rdma4j.testkit.verbs;
 
 import io.rdma4j.verbs.PinnedMemory;
-import java.util.HashMap;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -11,7 +11,10 @@ import org.jspecify.annotations.Nullable;
  * mapping a test has declared. Guarded by the wire.
  */
 final class RegionTable {
-  private final Map<Integer, ScriptedMemoryRegion> byKey = new HashMap<>();
+  /** By key; a map would make garbage for each post. */
+  private @Nullable ScriptedMemoryRegion[] byKey = new ScriptedMemoryRegion[64];
+
+  private int count;
   private final TreeMap<Long, Mapping> mappings = new TreeMap<>();
   private final Wire wire;
   private final Limits limits;
@@ -37,19 +40,25 @@ final class RegionTable {
       throw Faults.failure(
           "ibv_reg_mr", Errno.ENOMEM, "+" + lengthBytes + ": " + pinned.explain(asked));
     }
-    if (byKey.size() >= limits.maxMemoryRegions) {
+    if (count >= limits.maxMemoryRegions) {
       throw Faults.failure(
           "ibv_reg_mr", Errno.ENOMEM, "the device has " + limits.maxMemoryRegions + " regions");
     }
   }
 
   void add(ScriptedMemoryRegion region) {
-    byKey.put(region.lkey(), region);
+    int key = region.lkey();
+    if (key >= byKey.length) {
+      byKey = Arrays.copyOf(byKey, 2 * key);
+    }
+    byKey[key] = region;
+    count++;
     pinned.pinned(region.address(), region.lengthBytes());
   }
 
   void remove(ScriptedMemoryRegion region) {
-    byKey.remove(region.lkey());
+    byKey[region.lkey()] = null;
+    count--;
     pinned.unpinned(region.address(), region.lengthBytes());
   }
 
@@ -78,7 +87,7 @@ final class RegionTable {
       long address,
       long lengthBytes,
       int accessBit) {
-    ScriptedMemoryRegion region = byKey.get(key);
+    ScriptedMemoryRegion region = key < 0 || key >= byKey.length ? null : byKey[key];
     if (region == null
         || region.domain != domain
         || (region.access & accessBit) != accessBit

@@ -56,7 +56,7 @@ public final class ScriptedCompletionQueue implements CompletionQueue {
   /** Lets one held completion go: the one at {@code index} in the order of their making. */
   public void release(int index) {
     synchronized (wire) {
-      enqueue(held.remove(index));
+      letGo(held.remove(index));
     }
   }
 
@@ -66,7 +66,7 @@ public final class ScriptedCompletionQueue implements CompletionQueue {
       Completion completion = held.remove(index);
       completion.status = status;
       completion.vendorError = vendorError;
-      enqueue(completion);
+      letGo(completion);
     }
   }
 
@@ -90,7 +90,7 @@ public final class ScriptedCompletionQueue implements CompletionQueue {
       int left = which;
       for (int i = 0; i < held.size(); i++) {
         if (isOldestOfItsQueue(i) && left-- == 0) {
-          enqueue(held.remove(i));
+          letGo(held.remove(i));
           return;
         }
       }
@@ -114,7 +114,7 @@ public final class ScriptedCompletionQueue implements CompletionQueue {
     synchronized (wire) {
       holding = false;
       while (!held.isEmpty()) {
-        enqueue(held.removeFirst());
+        letGo(held.removeFirst());
       }
     }
   }
@@ -146,6 +146,14 @@ public final class ScriptedCompletionQueue implements CompletionQueue {
       held.add(copy);
     } else {
       enqueue(scratch);
+    }
+  }
+
+  private void letGo(Completion completion) {
+    ScriptedQueuePair queuePair = completion.queuePair;
+    enqueue(completion);
+    if (queuePair != null) {
+      queuePair.tellLastReceive();
     }
   }
 
@@ -221,12 +229,27 @@ public final class ScriptedCompletionQueue implements CompletionQueue {
   void detach(ScriptedQueuePair queuePair) {
     users--;
     for (long i = polled; i < pushed; i++) {
-      Completion completion = ring[(int) (i % ring.length)];
-      if (completion.queuePair == queuePair) {
-        completion.queuePair = null;
+      drop(ring[(int) (i % ring.length)], queuePair);
+    }
+    held.forEach(completion -> drop(completion, queuePair));
+    held.removeIf(completion -> completion.queuePair == null);
+  }
+
+  private static void drop(Completion completion, ScriptedQueuePair queuePair) {
+    if (completion.queuePair == queuePair) {
+      queuePair.retire(completion.sendSequence);
+      completion.queuePair = null;
+    }
+  }
+
+  /** Returns whether a completion of a receive of this queue pair is held back. */
+  boolean holdsReceiveOf(ScriptedQueuePair queuePair) {
+    for (Completion completion : held) {
+      if (completion.queuePair == queuePair && completion.isReceive()) {
+        return true;
       }
     }
-    held.removeIf(completion -> completion.queuePair == queuePair);
+    return false;
   }
 
   @Override

@@ -39,6 +39,7 @@ public final class ScriptedDevice implements Device {
   private DeviceInfo.Transport transport = DeviceInfo.Transport.INFINIBAND;
   private Availability availability;
   private PortAttributes.State portState = PortAttributes.State.ACTIVE;
+  private boolean keepsLastReceive;
   private int openers;
 
   ScriptedDevice(Wire wire, String name) {
@@ -107,6 +108,26 @@ public final class ScriptedDevice implements Device {
     synchronized (wire) {
       List<ScriptedQueuePair> all = new ArrayList<>();
       domains.forEach(domain -> all.addAll(domain.queuePairs()));
+      return all;
+    }
+  }
+
+  /** Makes queue pairs in error forget to say that they take no more shared receives. */
+  public void keepsLastReceive(boolean keeps) {
+    synchronized (wire) {
+      keepsLastReceive = keeps;
+    }
+  }
+
+  boolean keepsLastReceive() {
+    return keepsLastReceive;
+  }
+
+  /** Returns the live shared receive queues, oldest first. */
+  public List<ScriptedSharedReceiveQueue> sharedReceiveQueues() {
+    synchronized (wire) {
+      List<ScriptedSharedReceiveQueue> all = new ArrayList<>();
+      domains.forEach(domain -> all.addAll(domain.sharedReceiveQueues()));
       return all;
     }
   }

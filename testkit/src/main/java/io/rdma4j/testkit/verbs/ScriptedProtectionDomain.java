@@ -103,6 +103,10 @@ final class ScriptedProtectionDomain implements ProtectionDomain {
     }
   }
 
+  Set<ScriptedSharedReceiveQueue> sharedReceiveQueues() {
+    return sharedQueues;
+  }
+
   void forget(ScriptedSharedReceiveQueue queue) {
     sharedQueues.remove(queue);
   }

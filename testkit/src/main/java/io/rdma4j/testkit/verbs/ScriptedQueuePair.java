@@ -36,7 +36,7 @@ public final class ScriptedQueuePair implements QueuePair {
   private final ScriptedCompletionQueue receiveCompletions;
   private final SendQueue sends;
   private final ReceiveQueue receives;
-  private final boolean sharesReceives;
+  private final @Nullable ScriptedSharedReceiveQueue shared;
   private final int maxInlineBytes;
   private QueuePairState state = QueuePairState.RESET;
   private @Nullable ScriptedQueuePair peer;
@@ -45,6 +45,7 @@ public final class ScriptedQueuePair implements QueuePair {
   private boolean cut;
   private boolean closed;
   private boolean losesAcknowledgement;
+  private boolean owesLastReceive;
   private int nextStatus;
   private int nextVendorError;
 
@@ -56,11 +57,13 @@ public final class ScriptedQueuePair implements QueuePair {
     receiveCompletions = (ScriptedCompletionQueue) config.receiveQueue();
     maxInlineBytes = Math.min(config.maxInlineBytes(), domain.device.limits().maxInlineBytes);
     sends = new SendQueue(wire, config.maxSendWorkRequests(), config.maxSendSge(), maxInlineBytes);
-    sharesReceives = config.sharedReceiveQueue() != null;
-    receives =
-        config.sharedReceiveQueue() instanceof ScriptedSharedReceiveQueue shared
-            ? shared.queue
-            : new ReceiveQueue(wire, config.maxReceiveWorkRequests(), config.maxReceiveSge());
+    shared = (ScriptedSharedReceiveQueue) config.sharedReceiveQueue();
+    if (shared == null) {
+      receives = new ReceiveQueue(wire, config.maxReceiveWorkRequests(), config.maxReceiveSge());
+    } else {
+      receives = shared.queue;
+      shared.attach();
+    }
     sendCompletions.attach();
     receiveCompletions.attach();
     stalled = wire.stepped;
@@ -226,7 +229,7 @@ public final class ScriptedQueuePair implements QueuePair {
   public int postReceive(ReceiveList list) {
     synchronized (wire) {
       requireOpen();
-      if (state == QueuePairState.RESET || sharesReceives) {
+      if (state == QueuePairState.RESET || shared != null) {
         return list.posted(Errno.EINVAL, list.address());
       }
       int taken = receives.post("ibv_post_recv", list);
@@ -239,7 +242,7 @@ public final class ScriptedQueuePair implements QueuePair {
     }
   }
 
-  private void progress() {
+  void progress() {
     if (state == QueuePairState.ERR) {
       flushSends();
       return;
@@ -323,7 +326,7 @@ public final class ScriptedQueuePair implements QueuePair {
       wire.ledger.receiverWasNotReady();
       return rnrRetryCount == ENDLESS_RNR_RETRY ? WAIT : RNR_RETRY_EXCEEDED;
     }
-    to.receives.take();
+    to.takeReceive();
     int status = to.scatter(entry, this, receive);
     boolean immediate = entry.opcode == SendList.OP_SEND_WITH_IMM;
     to.completeReceive(receive.wrId, status, Completions.OPCODE_RECEIVE, entry, immediate);
@@ -332,6 +335,13 @@ public final class ScriptedQueuePair implements QueuePair {
       return REMOTE_INVALID_REQUEST;
     }
     return Completions.SUCCESS;
+  }
+
+  private void takeReceive() {
+    receives.take();
+    if (shared != null) {
+      shared.taken();
+    }
   }
 
   private boolean localKeysGrant(SendQueue.Entry entry, int accessBit) {
@@ -417,7 +427,7 @@ public final class ScriptedQueuePair implements QueuePair {
       gather(entry, 0, target, entry.lengthBytes);
     }
     if (immediate && receive != null) {
-      to.receives.take();
+      to.takeReceive();
       to.completeReceive(
           receive.wrId,
           Completions.SUCCESS,
@@ -523,7 +533,22 @@ public final class ScriptedQueuePair implements QueuePair {
     if (state != QueuePairState.ERR) {
       state = QueuePairState.ERR;
       flushSends();
-      flushReceives();
+      if (shared == null) {
+        flushReceives();
+      } else {
+        owesLastReceive = true;
+        tellLastReceive();
+      }
+    }
+  }
+
+  /** Tells that this queue pair takes no more shared receives, behind its last completion. */
+  void tellLastReceive() {
+    if (owesLastReceive
+        && !domain.device.keepsLastReceive()
+        && !receiveCompletions.holdsReceiveOf(this)) {
+      owesLastReceive = false;
+      domain.device.raise(AsyncEvent.Type.QP_LAST_WQE_REACHED, this, 0);
     }
   }
 
@@ -535,7 +560,7 @@ public final class ScriptedQueuePair implements QueuePair {
   }
 
   private void flushReceives() {
-    for (ReceiveQueue.Entry entry; !sharesReceives && (entry = receives.peek()) != null; ) {
+    for (ReceiveQueue.Entry entry; (entry = receives.peek()) != null; ) {
       receives.take();
       completeReceive(entry.wrId, Completions.FLUSHED, 0, null, false);
     }
@@ -561,6 +586,9 @@ public final class ScriptedQueuePair implements QueuePair {
       wire.detach(this);
       sendCompletions.detach(this);
       receiveCompletions.detach(this);
+      if (shared != null) {
+        shared.detach();
+      }
       domain.forget(this);
       wire.ledger.destroyed(Ledger.Kind.QUEUE_PAIR);
     }

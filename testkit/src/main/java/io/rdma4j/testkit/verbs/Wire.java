@@ -1,6 +1,7 @@
 package io.rdma4j.testkit.verbs;
 
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +38,11 @@ final class Wire {
 
   @Nullable ScriptedQueuePair queuePair(int number) {
     return queuePairs.get(number);
+  }
+
+  /** Executes what can be executed now on all queue pairs. */
+  void progressAll() {
+    List.copyOf(queuePairs.values()).forEach(ScriptedQueuePair::progress);
   }
 
   void breakPromise(Defect which, int every) {

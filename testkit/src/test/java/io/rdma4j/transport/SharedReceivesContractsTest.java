@@ -1,0 +1,62 @@
+package io.rdma4j.transport;
+
+import io.rdma4j.testkit.transport.LargeContract;
+import io.rdma4j.testkit.transport.RemoteContract;
+import io.rdma4j.testkit.transport.TransportContract;
+import io.rdma4j.testkit.verbs.ScriptedVerbs;
+import java.net.InetAddress;
+import org.junit.jupiter.api.Nested;
+
+/** The contracts of connections, with receives that the peers of a device share. */
+final class SharedReceivesContractsTest {
+  private static ScriptedVerbs newVerbs() {
+    ScriptedVerbs verbs = new ScriptedVerbs();
+    verbs.addDevice("scripted0").address(InetAddress.getLoopbackAddress());
+    return verbs;
+  }
+
+  @Nested
+  final class Messages extends TransportContract {
+    private final ScriptedVerbs verbs = newVerbs();
+
+    @Override
+    protected String path() {
+      return "verbs";
+    }
+
+    @Override
+    protected NodeConfig.Builder configure(NodeConfig.Builder builder) {
+      return super.configure(builder).verbs(verbs).sharedReceives(128);
+    }
+  }
+
+  @Nested
+  final class Remote extends RemoteContract {
+    private final ScriptedVerbs verbs = newVerbs();
+
+    @Override
+    protected String path() {
+      return "verbs";
+    }
+
+    @Override
+    protected NodeConfig.Builder configure(NodeConfig.Builder builder) {
+      return super.configure(builder).verbs(verbs).sharedReceives(128);
+    }
+  }
+
+  @Nested
+  final class Large extends LargeContract {
+    private final ScriptedVerbs verbs = newVerbs();
+
+    @Override
+    protected String path() {
+      return "verbs";
+    }
+
+    @Override
+    protected NodeConfig.Builder configure(NodeConfig.Builder builder) {
+      return super.configure(builder).verbs(verbs).sharedReceives(128);
+    }
+  }
+}
