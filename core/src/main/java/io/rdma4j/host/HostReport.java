@@ -79,6 +79,17 @@ public record HostReport(
         probe.unreadable());
   }
 
+  /**
+   * Reads the devices below {@code root} with the state of their ports, for who looks each second:
+   * without GID tables, which are thousands of files.
+   *
+   * @throws IOException as {@link #read}
+   */
+  public static List<DeviceReport> readPorts(Path root) throws IOException {
+    Probe probe = new Probe(HostTree.at(root));
+    return new DeviceReader(probe, readDeviceNodes(probe)).withoutGids().readAll();
+  }
+
   /** Returns these facts with other devices, as when a later reading of the devices is at hand. */
   public HostReport withDevices(List<DeviceReport> others) {
     return new HostReport(

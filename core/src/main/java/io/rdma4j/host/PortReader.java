@@ -28,12 +28,14 @@ final class PortReader {
   private final String deviceDir;
   private final String portsDir;
   private final boolean iwarp;
+  private final boolean readsGids;
 
-  PortReader(Probe probe, String deviceDir, boolean iwarp) {
+  PortReader(Probe probe, String deviceDir, boolean iwarp, boolean readsGids) {
     this.probe = probe;
     this.deviceDir = deviceDir;
     this.portsDir = deviceDir + "/ports";
     this.iwarp = iwarp;
+    this.readsGids = readsGids;
   }
 
   List<PortReport> readAll() {
@@ -47,7 +49,7 @@ final class PortReader {
   private PortReport read(int number) {
     String dir = portsDir + "/" + number;
     String linkLayer = probe.text(dir + "/link_layer");
-    List<GidReport> gids = readGids(dir, linkLayer);
+    List<GidReport> gids = readsGids ? readGids(dir, linkLayer) : List.of();
     String netdev = PortNetdev.of(probe, deviceDir, number);
     Mtu mtu = readMtu(linkLayer, netdev);
     String device = deviceDir.substring(deviceDir.lastIndexOf('/') + 1);

@@ -88,7 +88,7 @@ final class PortWatch {
       return;
     }
     try {
-      devices = HostReport.read(root).devices();
+      devices = HostReport.readPorts(root);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
