@@ -13,31 +13,52 @@ lab_test() {
   return "$status"
 }
 
-# demo OPTIONS...: the demo inside one guest; the file of --json lands on the host.
-lab_demo() {
-  local arguments=() json='' dir status=0
+# demo OPTIONS...: the demo inside one guest.
+lab_demo() { in_guest_with_json "$LAB_HOME/../rdma4j" demo "$@"; }
+
+# bench OPTIONS...: the verbs path beside the C tools inside one guest.
+lab_bench() { in_guest_with_json "$LAB_HOME/guest/bench" "$@"; }
+
+# in_guest_with_json COMMAND...: the file of its --json lands on the host.
+in_guest_with_json() {
+  local command=() json='' dir status=0
   while [[ $# -gt 0 ]]; do
     case $1 in
       --json)
         [[ $# -ge 2 ]] || die "$EXIT_USAGE" "--json wants a file"
         json=$2
-        arguments+=(--json /out/demo.json)
+        command+=(--json /out/result.json)
         shift 2
         ;;
       *)
-        arguments+=("$1")
+        command+=("$1")
         shift
         ;;
     esac
   done
   ensure_ready
   dir=$(mktemp -d)
-  "$LAB_HOME/lab" run --timeout "${RDMA4J_LAB_TIMEOUT:-900}" --out "$dir" -- "$LAB_HOME/../rdma4j" demo "${arguments[@]}" || status=$?
-  if [[ -n $json && -f $dir/demo.json ]]; then cp "$dir/demo.json" "$json"; fi
+  "$LAB_HOME/lab" run --timeout "${RDMA4J_LAB_TIMEOUT:-900}" --out "$dir" -- "${command[@]}" || status=$?
+  if [[ -n $json && -f $dir/result.json ]]; then cp "$dir/result.json" "$json"; fi
   rm -rf "$dir"
   return "$status"
 }
 
+# pair [PART...]: between two guests, the demo, then faults under a sender that counts what was acknowledged.
 lab_pair() {
-  "$LAB_HOME/lab" pair --timeout "${RDMA4J_LAB_TIMEOUT:-900}" "$LAB_HOME/guest/pair-gateway" "$LAB_HOME/guest/pair-node"
+  local parts=("$@") part dir status=0
+  [[ ${#parts[@]} -gt 0 ]] || parts=(demo faults)
+  for part in "${parts[@]}"; do
+    dir=$(mktemp -d)
+    case $part in
+      demo) pair_parts "$dir" pair-gateway pair-node || status=$? ;;
+      faults) pair_parts "$dir" pair-sender pair-receiver || status=$? ;;
+    esac
+    rm -rf "$dir"
+  done
+  return "$status"
+}
+
+pair_parts() { # OUT SCRIPT-OF-A SCRIPT-OF-B
+  "$LAB_HOME/lab" pair --timeout "${RDMA4J_LAB_TIMEOUT:-900}" --out "$1" "$LAB_HOME/guest/$2" "$LAB_HOME/guest/$3"
 }

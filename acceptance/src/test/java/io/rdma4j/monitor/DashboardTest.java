@@ -4,23 +4,18 @@ import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertTha
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.BrowserContext;
-import com.microsoft.playwright.BrowserType;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
 import com.microsoft.playwright.Playwright;
-import com.microsoft.playwright.assertions.PlaywrightAssertions;
 import com.microsoft.playwright.options.ColorScheme;
 import com.microsoft.playwright.options.ScreenshotAnimations;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -32,7 +27,6 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(240)
 class DashboardTest {
   private static final String TOKEN = "correct-horse-battery-staple";
-  private static final int LIMIT_MS = 60_000;
   private static final Path SHOTS = Path.of("target", "screenshots");
 
   private static Playwright playwright;
@@ -44,24 +38,9 @@ class DashboardTest {
 
   @BeforeAll
   static void start() throws Exception {
-    Path chromium =
-        Stream.of("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
-            .map(Path::of)
-            .filter(Files::isExecutable)
-            .findFirst()
-            .orElse(null);
-    assumeTrue(chromium != null, "no Chromium here; install it: apt-get install chromium");
+    Chromium.require();
     playwright = Playwright.create();
-    browser =
-        playwright
-            .chromium()
-            .launch(
-                new BrowserType.LaunchOptions()
-                    .setExecutablePath(chromium)
-                    // As root in a container, which CI often is, it has no sandbox of its own.
-                    .setArgs(List.of("--no-sandbox", "--disable-gpu"))
-                    .setTimeout(LIMIT_MS));
-    PlaywrightAssertions.setDefaultAssertionTimeout(LIMIT_MS);
+    browser = Chromium.launch(playwright);
     node = new ShownNode(ShownNode.anyPort(), 4);
   }
 
@@ -91,7 +70,7 @@ class DashboardTest {
                 .setColorScheme(scheme)
                 .setHasTouch(width < 500));
     context = opened;
-    opened.setDefaultTimeout(LIMIT_MS);
+    opened.setDefaultTimeout(Chromium.LIMIT_MS);
     Page page = opened.newPage();
     String home = "http://127.0.0.1:" + shown.port() + "/";
     page.onPageError(complaints::add);

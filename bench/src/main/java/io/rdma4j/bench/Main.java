@@ -1,6 +1,7 @@
 package io.rdma4j.bench;
 
 import io.rdma4j.Rdma4jException;
+import io.rdma4j.bench.monitor.MonitorCommand;
 import io.rdma4j.bench.natives.Linux.LinuxException;
 import io.rdma4j.bench.pool.PoolCommand;
 import io.rdma4j.bench.register.RegisterCommand;
@@ -8,6 +9,7 @@ import io.rdma4j.bench.transport.BatchCommand;
 import io.rdma4j.bench.transport.CpuCommand;
 import io.rdma4j.bench.transport.LatencyCommand;
 import io.rdma4j.bench.transport.ThroughputCommand;
+import io.rdma4j.bench.transport.VerbsCommand;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
@@ -34,7 +36,9 @@ import picocli.CommandLine.ScopeType;
       LatencyCommand.class,
       ThroughputCommand.class,
       CpuCommand.class,
-      BatchCommand.class
+      BatchCommand.class,
+      VerbsCommand.class,
+      MonitorCommand.class
     })
 public final class Main {
   static final int EXIT_USAGE = 64;

@@ -49,6 +49,12 @@ final class OpenIncident {
   /** When it is to be looked at again, by the clock of {@link Event#monotonicNs}. */
   long dueNs;
 
+  /** Its next picture waits for counters, since {@link #askedNs}. */
+  boolean awaitsCounters;
+
+  /** When they were asked for, by the clock of {@link Event#monotonicNs}. */
+  long askedNs;
+
   /** Its line stands in the log. */
   boolean logged;
 

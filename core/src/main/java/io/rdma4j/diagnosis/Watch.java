@@ -2,6 +2,7 @@ package io.rdma4j.diagnosis;
 
 import io.rdma4j.concurrent.NanoClock;
 import io.rdma4j.concurrent.Threads;
+import io.rdma4j.host.HostReport;
 import io.rdma4j.status.Cause;
 import io.rdma4j.status.Event;
 import io.rdma4j.status.EventJournal;
@@ -25,18 +26,23 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Watches a node on a thread of its own: groups the events of its journal into incidents, finds
- * their causes, reads counters, and looks for symptoms while nothing has failed.
+ * their causes, and looks for symptoms while nothing has failed.
  *
  * <pre>
- *  event, trouble     opens an incident; counters are read, listeners hear of it at once
+ *  event, trouble     opens an incident; listeners hear of it once counters are read, or 100 ms
+ *                     later when a device does not answer
  *  event, related     joins; listeners hear of it, at most ten times a second
  *  1 s after the first event    counters again; its one line goes into the log
  *  5 s after the last event     counters again; it is closed
  * </pre>
+ *
+ * <p>An event and a reading wake the thread, and it sleeps no longer than until the next of these
+ * moments: no period is between a fault and a listener.
  *
  * <p>Any thread may call what is public. Listeners of the journal run on the watch's thread.
  */
@@ -47,7 +53,10 @@ public final class Watch implements AutoCloseable {
   /** How often counters are read while nothing happens: some tens of files of each port. */
   private static final long SAMPLE_NS = 1000 * MS;
 
-  /** How long the thread sleeps; what it sleeps longer, the process did not run. */
+  /**
+   * How long the thread sleeps when there is nothing to do; what it sleeps longer, the process did
+   * not run.
+   */
   private static final long NAP_NS = 50 * MS;
 
   /** Windows of symptoms, and how far back from an incident its counters go. */
@@ -55,6 +64,9 @@ public final class Watch implements AutoCloseable {
 
   /** A reading as young as this need not be made again. */
   private static final long FRESH_NS = 20 * MS;
+
+  /** How long a new picture of an incident waits for a reading. */
+  private static final long PATIENCE_NS = 100 * MS;
 
   private static final long REVISE_NS = 100 * MS;
   private static final long SETTLED_NS = 1000 * MS;
@@ -68,32 +80,34 @@ public final class Watch implements AutoCloseable {
 
   private static final int MAX_OPEN = 64;
 
-  /** Lines of the log in ten seconds. */
-  private static final int MAX_LINES = 20;
-
   private static final int MAX_RECENT = 256;
   private static final long CLOSE_TIMEOUT_NS = 1000 * MS;
 
   private final EventJournal journal;
   private final Consumer<Facts.Builder> applicationFacts;
   private final NanoClock clock;
-  private final HostFacts host;
+  private final HostReader host;
+  private final LongConsumer sleep;
   private final RootCauses causes = RootCauses.builtIn();
-  private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
+  private final Queue<Account> asked = new ConcurrentLinkedQueue<>();
   private @Nullable Thread thread;
   private volatile boolean running = true;
+
+  /** Something has come since the last duty cycle began. */
+  private volatile boolean woken;
 
   // The watch's thread alone from here on.
   private final CounterHistory counters = new CounterHistory();
   private final List<OpenIncident> open = new ArrayList<>();
   private final ArrayDeque<Event> recent = new ArrayDeque<>();
-  private final ArrayDeque<long[]> pauses = new ArrayDeque<>();
+  private final Pauses pauses = new Pauses();
+  private final IncidentLog log;
+  private final List<Account> accounts = new ArrayList<>();
   private final Map<String, Long> symptomsSeenNs = new HashMap<>();
+  private @Nullable HostReport settings;
   private long lastSequence;
-  private long sampledNs;
-  private long logWindowNs;
-  private int lines;
-  private long linesLeftOut;
+  private long requestedNs;
+  private long readNs;
 
   /**
    * Prepares a watch.
@@ -102,82 +116,131 @@ public final class Watch implements AutoCloseable {
    * @param clock the journal's
    */
   public Watch(EventJournal journal, Consumer<Facts.Builder> applicationFacts, NanoClock clock) {
-    this(journal, applicationFacts, clock, Path.of("/"));
+    this(journal, applicationFacts, clock, HostSource.at(Path.of("/")), LockSupport::parkNanos);
   }
 
-  /** Prepares a watch of the machine, or of the copied tree, at {@code root}. */
+  /**
+   * Prepares a watch of another machine, or of one that misbehaves.
+   *
+   * @param sleep sleeps so many nanoseconds, or until the thread is unparked
+   */
   Watch(
-      EventJournal journal, Consumer<Facts.Builder> applicationFacts, NanoClock clock, Path root) {
+      EventJournal journal,
+      Consumer<Facts.Builder> applicationFacts,
+      NanoClock clock,
+      HostSource source,
+      LongConsumer sleep) {
     this.journal = journal;
     this.applicationFacts = applicationFacts;
     this.clock = clock;
-    this.host = new HostFacts(root);
-    sampledNs = clock.nanoTime() - SAMPLE_NS;
-    logWindowNs = sampledNs;
+    this.host = new HostReader(source, clock);
+    this.sleep = sleep;
+    requestedNs = clock.nanoTime() - SAMPLE_NS;
+    readNs = requestedNs;
+    log = new IncidentLog(requestedNs);
   }
 
-  /** Starts the thread. */
+  /** Starts the threads: this one, and one that reads the machine. */
   public void start(String threadName) {
     Thread started = Thread.ofPlatform().name(threadName).daemon(true).unstarted(this::run);
     thread = started;
-    journal.wakeWith(() -> LockSupport.unpark(started));
+    host.start(threadName + "-reader", this::wake);
+    journal.wakeWith(this::wake);
     started.start();
-  }
-
-  /** Has something short done on the watch's thread. */
-  public void execute(Runnable task) {
-    tasks.add(task);
-    LockSupport.unpark(thread);
   }
 
   private void run() {
     while (running) {
+      woken = false;
       try {
         step(clock.nanoTime());
       } catch (RuntimeException e) {
         LOG.log(Level.ERROR, "the watch caught an unexpected failure and goes on", e);
       }
-      long startNs = clock.nanoTime();
-      LockSupport.parkNanos(this, NAP_NS);
-      noteNap(startNs, clock.nanoTime());
-    }
-  }
-
-  /** Notes when the process did not run. */
-  void noteNap(long startNs, long endNs) {
-    long pauseMs = (endNs - startNs - NAP_NS) / MS;
-    if (pauseMs > 0) {
-      pauses.addLast(new long[] {endNs, pauseMs});
-    }
-    while (!pauses.isEmpty() && endNs - pauses.getFirst()[0] > WINDOW_NS) {
-      pauses.removeFirst();
-    }
-  }
-
-  /** One duty cycle. */
-  void step(long nowNs) {
-    for (Runnable task; (task = tasks.poll()) != null; ) {
-      task.run();
-    }
-    takeEvents();
-    if (nowNs - sampledNs >= SAMPLE_NS) {
-      sample(nowNs);
-      lookForSymptoms(nowNs);
-      takeEvents();
-    }
-    for (OpenIncident incident : List.copyOf(open)) {
-      if (incident.changed || nowNs - incident.dueNs >= 0) {
-        revise(incident, nowNs);
+      if (!woken) {
+        long startNs = clock.nanoTime();
+        long sleepNs = untilNextNs(startNs);
+        sleep.accept(sleepNs);
+        pauses.woke(startNs + sleepNs, clock.nanoTime());
       }
     }
   }
 
-  private void sample(long nowNs) {
-    if (nowNs - sampledNs < FRESH_NS) {
-      return;
+  /**
+   * Ends the sleep of the thread, or has it not begin. Any thread. A thread that parks somewhere
+   * else, as one that waits for a listener's lock does, uses up what unpark gives it.
+   */
+  private void wake() {
+    woken = true;
+    LockSupport.unpark(thread);
+  }
+
+  /** Returns how long there is nothing to do unless somebody wakes the thread. */
+  private long untilNextNs(long nowNs) {
+    long untilNs = Math.min(NAP_NS, requestedNs + SAMPLE_NS - nowNs);
+    for (OpenIncident incident : open) {
+      untilNs = Math.min(untilNs, nextNs(incident) - nowNs);
     }
-    sampledNs = nowNs;
-    counters.add(nowNs, wallNs(), host.counters());
+    for (Account account : accounts) {
+      untilNs = Math.min(untilNs, account.askedNs + PATIENCE_NS - nowNs);
+    }
+    return Math.max(untilNs, MS);
+  }
+
+  private static long nextNs(OpenIncident incident) {
+    if (incident.awaitsCounters) {
+      return incident.askedNs + PATIENCE_NS;
+    }
+    return incident.changed
+        ? Math.min(incident.dueNs, incident.publishedNs() + REVISE_NS)
+        : incident.dueNs;
+  }
+
+  /** One duty cycle. */
+  void step(long nowNs) {
+    takeEvents();
+    for (Account account; (account = asked.poll()) != null; ) {
+      account.askedNs = nowNs;
+      accounts.add(account);
+      requestUnlessFresh(nowNs);
+    }
+    if (nowNs - requestedNs >= SAMPLE_NS) {
+      requestedNs = nowNs;
+      host.request();
+    }
+    if (takeReading()) {
+      lookForSymptoms(nowNs);
+      takeEvents();
+    }
+    for (OpenIncident incident : List.copyOf(open)) {
+      if (incident.changed || incident.awaitsCounters || nowNs - incident.dueNs >= 0) {
+        revise(incident, nowNs);
+      }
+    }
+    answer(nowNs);
+  }
+
+  private void requestUnlessFresh(long nowNs) {
+    if (readNs - (nowNs - FRESH_NS) < 0) {
+      host.request();
+    }
+  }
+
+  /** Returns whether there was a new one. */
+  private boolean takeReading() {
+    HostReader.Reading reading = host.take();
+    if (reading == null) {
+      return false;
+    }
+    readNs = reading.monotonicNs();
+    settings = reading.settings();
+    counters.add(readNs, reading.wallNs(), reading.ports());
+    return true;
+  }
+
+  /** Whether counters were read lately, or would have been by a device that answers. */
+  private boolean hasCounters(long askedNs, long nowNs) {
+    return readNs - (askedNs - FRESH_NS) >= 0 || nowNs - askedNs >= PATIENCE_NS;
   }
 
   private static long wallNs() {
@@ -201,6 +264,9 @@ public final class Watch implements AutoCloseable {
   private void take(Event event) {
     if (isNormal(event.kind())) {
       return;
+    }
+    if (changesSettings(event.kind())) {
+      host.outdateSettings();
     }
     List<OpenIncident> concerned =
         open.stream()
@@ -230,6 +296,14 @@ public final class Watch implements AutoCloseable {
     };
   }
 
+  /** After a flap the address of a port may be at another index of its table. */
+  private static boolean changesSettings(EventKind kind) {
+    return switch (kind) {
+      case PORT_ACTIVE, PORT_ERR, GID_CHANGE, LID_CHANGE, PKEY_CHANGE, CM_ADDR_CHANGE -> true;
+      default -> false;
+    };
+  }
+
   private void begin(Event event) {
     if (open.size() == MAX_OPEN) {
       close(open.getFirst(), clock.nanoTime());
@@ -254,59 +328,74 @@ public final class Watch implements AutoCloseable {
 
   private void revise(OpenIncident incident, long nowNs) {
     long ageNs = nowNs - incident.openedNs();
-    boolean quiet = nowNs - incident.lastNs() >= QUIET_NS || ageNs >= LONGEST_NS;
-    if (quiet) {
-      close(incident, nowNs);
-      return;
-    }
-    boolean due = incident.pictures() == 0 || nowNs - incident.dueNs >= 0;
+    boolean settled = ageNs >= SETTLED_NS;
+    boolean ends = nowNs - incident.lastNs() >= QUIET_NS || ageNs >= LONGEST_NS;
+    boolean first = incident.pictures() == 0;
+    boolean due = first || nowNs - incident.dueNs >= 0;
     if (!due && nowNs - incident.publishedNs() < REVISE_NS) {
       return;
     }
-    boolean settled = ageNs >= SETTLED_NS;
-    if (incident.pictures() == 0 || (settled && !incident.logged)) {
-      sample(nowNs);
+    if ((first || ends || (settled && !incident.logged)) && !awaitCounters(incident, nowNs)) {
+      return;
     }
-    Incident picture = publish(incident, Incident.State.OPEN, diagnose(incident, nowNs), nowNs);
+    if (ends) {
+      close(incident, nowNs);
+      return;
+    }
+    Incident picture = publish(incident, Incident.State.OPEN, diagnose(incident), nowNs);
     if (settled) {
-      log(incident, picture, nowNs);
+      log.write(incident, picture, nowNs);
     }
     incident.dueNs = settled ? incident.lastNs() + QUIET_NS : incident.openedNs() + SETTLED_NS;
   }
 
+  /** Asks for counters; returns whether they are there, or have been waited for long enough. */
+  private boolean awaitCounters(OpenIncident incident, long nowNs) {
+    if (!incident.awaitsCounters) {
+      incident.awaitsCounters = true;
+      incident.askedNs = nowNs;
+      requestUnlessFresh(nowNs);
+      takeReading();
+    }
+    incident.awaitsCounters = !hasCounters(incident.askedNs, nowNs);
+    return !incident.awaitsCounters;
+  }
+
   private void close(OpenIncident incident, long nowNs) {
-    sample(nowNs);
     open.remove(incident);
-    Incident last = publish(incident, Incident.State.CLOSED, diagnose(incident, nowNs), nowNs);
-    log(incident, last, nowNs);
+    Incident last = publish(incident, Incident.State.CLOSED, diagnose(incident), nowNs);
+    log.write(incident, last, nowNs);
   }
 
-  private List<Cause> diagnose(OpenIncident incident, long nowNs) {
-    return causes.of(facts(incident, nowNs).build());
+  private List<Cause> diagnose(OpenIncident incident) {
+    return causes.of(facts(incident).build());
   }
 
-  private Facts.Builder facts(OpenIncident incident, long nowNs) {
-    Facts.Builder facts = facts(incident.devices(), incident.openedNs() - WINDOW_NS, nowNs);
+  private Facts.Builder facts(OpenIncident incident) {
+    Facts.Builder facts = facts(incident.devices(), incident.openedNs() - WINDOW_NS);
     incident.addTo(facts);
     return facts;
   }
 
-  private Facts.Builder facts(Collection<String> devices, long fromNs, long nowNs) {
+  private Facts.Builder facts(Collection<String> devices, long fromNs) {
     Facts.Builder facts = new Facts.Builder();
     counters.deltas(fromNs, devices).forEach(delta -> FactSources.add(facts, delta));
-    if (!devices.isEmpty() && !counters.devices().isEmpty()) {
-      host.addTo(facts, devices.iterator().next(), nowNs);
+    if (!devices.isEmpty()) {
+      addSettings(facts, devices.iterator().next());
     }
     addOwn(facts);
     return facts;
   }
 
-  private void addOwn(Facts.Builder facts) {
-    long longestMs = 0;
-    for (long[] pause : pauses) {
-      longestMs = Math.max(longestMs, pause[1]);
+  private void addSettings(Facts.Builder facts, String device) {
+    HostReport known = settings;
+    if (known != null) {
+      HostFacts.add(facts, known, device);
     }
-    facts.set("app.pause_ms", (double) longestMs);
+  }
+
+  private void addOwn(Facts.Builder facts) {
+    facts.set("app.pause_ms", (double) pauses.longestMs());
     applicationFacts.accept(facts);
   }
 
@@ -323,33 +412,6 @@ public final class Watch implements AutoCloseable {
     return picture;
   }
 
-  /** One line for an incident, and in a storm no more than some of them. */
-  private void log(OpenIncident incident, Incident picture, long nowNs) {
-    if (incident.logged) {
-      return;
-    }
-    incident.logged = true;
-    if (nowNs - logWindowNs >= WINDOW_NS) {
-      if (linesLeftOut > 0) {
-        LOG.log(Level.WARNING, linesLeftOut + " more incidents are in the journal");
-      }
-      logWindowNs = nowNs;
-      lines = 0;
-      linesLeftOut = 0;
-    }
-    lines++;
-    if (lines > MAX_LINES) {
-      linesLeftOut++;
-      return;
-    }
-    Severity worst =
-        picture.events().stream()
-            .map(event -> event.kind().severity())
-            .max(Severity::compareTo)
-            .orElse(Severity.WARNING);
-    LOG.log(worst == Severity.ERROR ? Level.ERROR : Level.WARNING, picture.headline());
-  }
-
   // ---- symptoms ---------------------------------------------------------------------------------
 
   /** Looks at the last ten seconds of each device, and of the process. */
@@ -357,7 +419,7 @@ public final class Watch implements AutoCloseable {
     for (String device : counters.devices()) {
       Facts.Builder facts = new Facts.Builder();
       counters.deltas(nowNs - WINDOW_NS, Set.of(device)).forEach(d -> FactSources.add(facts, d));
-      host.addTo(facts, device, nowNs);
+      addSettings(facts, device);
       tell(causes.symptoms(facts.build()), EventSubject.device(device, 0), nowNs);
     }
     Facts.Builder own = new Facts.Builder();
@@ -385,17 +447,41 @@ public final class Watch implements AutoCloseable {
 
   // ---- for the peer -----------------------------------------------------------------------------
 
+  /** Somebody who waits for what this end saw. */
+  private static final class Account {
+    private final EventSubject subject;
+    private final Consumer<String> then;
+    private long askedNs;
+
+    private Account(EventSubject subject, Consumer<String> then) {
+      this.subject = subject;
+      this.then = then;
+    }
+  }
+
   /**
-   * Returns what this end saw of a fault, for the peer of a connection. On the watch's thread.
+   * Tells what this end saw of a fault, for the peer of a connection, once counters are read.
    *
    * @param subject the connection's
+   * @param then called on the watch's thread, for something short
    */
-  public String digest(EventSubject subject) {
-    long nowNs = clock.nanoTime();
-    takeEvents();
-    sample(nowNs);
+  public void digest(EventSubject subject, Consumer<String> then) {
+    asked.add(new Account(subject, then));
+    wake();
+  }
+
+  private void answer(long nowNs) {
+    for (Account account : List.copyOf(accounts)) {
+      if (hasCounters(account.askedNs, nowNs)) {
+        accounts.remove(account);
+        account.then.accept(digest(account.subject, nowNs));
+      }
+    }
+  }
+
+  private String digest(EventSubject subject, long nowNs) {
     Set<String> devices = subject.device().isEmpty() ? Set.of() : Set.of(subject.device());
-    Facts.Builder facts = facts(devices, nowNs - WINDOW_NS, nowNs);
+    Facts.Builder facts = facts(devices, nowNs - WINDOW_NS);
     TreeSet<String> noted = new TreeSet<>();
     for (Event event : recent) {
       boolean related =
@@ -414,6 +500,11 @@ public final class Watch implements AutoCloseable {
     return FaultDigest.encode(facts.build().values());
   }
 
+  /** Returns when the thread woke up late. */
+  Pauses pauses() {
+    return pauses;
+  }
+
   /** Ends the thread; what is open is closed, and told. */
   @Override
   public void close() {
@@ -421,12 +512,14 @@ public final class Watch implements AutoCloseable {
     Thread started = thread;
     if (started != null) {
       journal.wakeWith(() -> {});
-      LockSupport.unpark(started);
+      wake();
       if (!Threads.join(started, CLOSE_TIMEOUT_NS)) {
+        host.close();
         LOG.log(Level.WARNING, "an incident listener does not return; the watch is left to it");
         return;
       }
     }
+    host.close();
     long nowNs = clock.nanoTime();
     takeEvents();
     List.copyOf(open).forEach(incident -> close(incident, nowNs));

@@ -24,18 +24,11 @@ final class DeviceReader {
   private final Probe probe;
   private final @Nullable List<String> deviceNodes;
   private final @Nullable Map<String, String> nodeByDevice;
-  private boolean readsGids = true;
 
   DeviceReader(Probe probe, @Nullable List<String> deviceNodes) {
     this.probe = probe;
     this.deviceNodes = deviceNodes;
     this.nodeByDevice = readNodeNames(probe);
-  }
-
-  /** Leaves the ports' GID tables out. */
-  DeviceReader withoutGids() {
-    readsGids = false;
-    return this;
   }
 
   List<DeviceReport> readAll() {
@@ -53,7 +46,7 @@ final class DeviceReader {
     String dir = DEVICES + "/" + name;
     String nodeType = PortReader.afterColon(probe.text(dir + "/node_type"));
     boolean rnic = "RNIC".equals(nodeType);
-    List<PortReport> ports = new PortReader(probe, dir, rnic, readsGids).readAll();
+    List<PortReport> ports = new PortReader(probe, dir, rnic).readAll();
     String driver = Providers.of(probe.resolve(dir + "/device/driver"), name);
     boolean virtual = isVirtual(dir, driver);
     Long numaNode = virtual ? null : probe.number(dir + "/device/numa_node");

@@ -80,14 +80,14 @@ public record HostReport(
   }
 
   /**
-   * Reads the devices below {@code root} with the state of their ports, for who looks each second:
-   * without GID tables, which are thousands of files.
+   * Reads the devices alone, for who looks at their ports again and again.
    *
-   * @throws IOException as {@link #read}
+   * @param root as for {@link #read}
+   * @throws IOException when {@code root} is not a directory
    */
-  public static List<DeviceReport> readPorts(Path root) throws IOException {
+  public static List<DeviceReport> readDevices(Path root) throws IOException {
     Probe probe = new Probe(HostTree.at(root));
-    return new DeviceReader(probe, readDeviceNodes(probe)).withoutGids().readAll();
+    return new DeviceReader(probe, readDeviceNodes(probe)).readAll();
   }
 
   /** Returns these facts with other devices, as when a later reading of the devices is at hand. */

@@ -28,14 +28,12 @@ final class PortReader {
   private final String deviceDir;
   private final String portsDir;
   private final boolean iwarp;
-  private final boolean readsGids;
 
-  PortReader(Probe probe, String deviceDir, boolean iwarp, boolean readsGids) {
+  PortReader(Probe probe, String deviceDir, boolean iwarp) {
     this.probe = probe;
     this.deviceDir = deviceDir;
     this.portsDir = deviceDir + "/ports";
     this.iwarp = iwarp;
-    this.readsGids = readsGids;
   }
 
   List<PortReport> readAll() {
@@ -49,7 +47,7 @@ final class PortReader {
   private PortReport read(int number) {
     String dir = portsDir + "/" + number;
     String linkLayer = probe.text(dir + "/link_layer");
-    List<GidReport> gids = readsGids ? readGids(dir, linkLayer) : List.of();
+    List<GidReport> gids = readGids(dir, linkLayer);
     String netdev = PortNetdev.of(probe, deviceDir, number);
     Mtu mtu = readMtu(linkLayer, netdev);
     String device = deviceDir.substring(deviceDir.lastIndexOf('/') + 1);

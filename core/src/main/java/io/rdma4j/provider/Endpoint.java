@@ -82,9 +82,17 @@ public interface Endpoint {
 
   /**
    * Lets go what sends have left waiting for company. A message that was sent goes out with this
-   * call, with the next {@link #poll}, or before. By the sending thread.
+   * call, with the next {@link #poll} unless {@link #needsFlush}, or before. By the sending thread.
    */
   default void flush() {}
+
+  /**
+   * Returns whether something waits that {@link #flush} lets go and {@link #poll} does not, because
+   * the two may be different threads'. Any thread; what another thread does may not show yet.
+   */
+  default boolean needsFlush() {
+    return false;
+  }
 
   /**
    * Returns whether a message of any length would find room now, copied or registered; also true

@@ -341,6 +341,13 @@ public final class EventJournal implements EventSink, MetricSource, AutoCloseabl
     }
   }
 
+  /** Returns the number of the latest event, 0 before the first. */
+  public long lastSequence() {
+    synchronized (lock) {
+      return sequence;
+    }
+  }
+
   /** Returns the latest picture of each incident in memory, oldest first. */
   public List<Incident> incidents() {
     synchronized (lock) {

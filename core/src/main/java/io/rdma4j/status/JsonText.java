@@ -92,6 +92,21 @@ public final class JsonText {
    * not carry.
    */
   public static String quote(String text) {
+    return isPlain(text) ? '"' + text + '"' : quoteEscaped(text);
+  }
+
+  /** Nearly every text is. */
+  private static boolean isPlain(String text) {
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      if (c < ' ' || c > '~' || c == '"' || c == '\\') {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static String quoteEscaped(String text) {
     StringBuilder quoted = new StringBuilder(text.length() + 2).append('"');
     text.codePoints()
         .forEach(

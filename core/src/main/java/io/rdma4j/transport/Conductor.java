@@ -48,6 +48,9 @@ final class Conductor {
   private final Thread thread;
   private volatile boolean running = true;
 
+  /** Number of the latest event when pollers were woken last. This thread only. */
+  private long wokenForEvent;
+
   Conductor(
       Node node,
       @Nullable InetSocketAddress listenAddress,
@@ -114,8 +117,23 @@ final class Conductor {
         for (Connection connection : node.connectionsNow()) {
           connection.housekeep(nowNs);
         }
+        wakePollersAfterEvents();
       } catch (IOException | RuntimeException e) {
         LOG.log(Level.ERROR, "the conductor caught an unexpected failure and goes on", e);
+      }
+    }
+  }
+
+  /**
+   * What a device or rdma_cm has announced ends a connection in its next poll, which a sleeping
+   * poller is not to make when its sleep is over only.
+   */
+  private void wakePollersAfterEvents() {
+    long latest = node.events().journal().lastSequence();
+    if (latest != wokenForEvent) {
+      wokenForEvent = latest;
+      for (Connection connection : node.connectionsNow()) {
+        connection.poller().wakeUp();
       }
     }
   }

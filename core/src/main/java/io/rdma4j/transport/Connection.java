@@ -104,7 +104,8 @@ public final class Connection implements AutoCloseable {
   }
 
   /**
-   * Sends a message by copy; the memory is free again on return.
+   * Sends a message by copy; the memory is free again on return. In a handler, and on a node that
+   * the application polls, the message may wait for others until the end of the duty cycle.
    *
    * @param source heap or native memory
    * @return {@link SendResult}
@@ -130,6 +131,11 @@ public final class Connection implements AutoCloseable {
       result = send(source, offset, lengthBytes);
     } while (room.shouldTryAgain(result, deadlineNs));
     return result;
+  }
+
+  /** Lets go now what waits for others; for who sends and then does something else than poll. */
+  public void flush() {
+    sender.flush();
   }
 
   /** Sends a pooled buffer; waits for room as {@link #send(MemorySegment, long, int, long)}. */
@@ -425,10 +431,12 @@ public final class Connection implements AutoCloseable {
     }
     receiver.announce();
     EndpointFailure suspected = life.suspicion();
+    sender.flushIfFree();
     int polled = endpoint.poll(receiver, MESSAGES_PER_POLL);
     int resumed = remoteRequests.device().settle(receiver) + large.doWork();
     remoteKeys.tellLeft();
     resumed += sender.sendKept() + remoteExecutor.answerKept() + room.wake(polled);
+    sender.flushIfFree();
     // What this side does by itself is no sign of life of the peer.
     return resumed + life.step(before, suspected, polled);
   }

@@ -142,8 +142,7 @@ final class NodeEvents {
     }
     EventSubject subject = connection.subject();
     connection.node().conductor().linger(connection, control);
-    telling.execute(
-        () -> control.sendLast(telling.digest(subject).getBytes(StandardCharsets.UTF_8)));
+    telling.digest(subject, digest -> control.sendLast(digest.getBytes(StandardCharsets.UTF_8)));
   }
 
   /** Ends the watch, then the journal; what is open in it is closed. */

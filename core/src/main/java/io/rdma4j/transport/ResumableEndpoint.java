@@ -245,14 +245,24 @@ final class ResumableEndpoint implements Endpoint {
 
   @Override
   public void flush() {
-    if (state == State.ACTIVE) {
+    if (hasPath()) {
       path.flush();
     }
   }
 
   @Override
+  public boolean needsFlush() {
+    return hasPath() && path.needsFlush();
+  }
+
+  @Override
   public boolean peerSleeps() {
-    return (state == State.ACTIVE || state == State.REPLAYING) && path.peerSleeps();
+    return hasPath() && path.peerSleeps();
+  }
+
+  private boolean hasPath() {
+    State now = state;
+    return now == State.ACTIVE || now == State.REPLAYING;
   }
 
   @Override

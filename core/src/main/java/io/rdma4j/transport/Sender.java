@@ -134,10 +134,7 @@ final class Sender {
         return refusal();
       }
       long result = endpoint.send(type, correlationId, source, offset, lengthBytes);
-      if (result >= 0) {
-        flushUnlessPolledSoon();
-        ringIfPeerSleeps();
-      }
+      letGo();
       return result;
     } finally {
       lock.unlock();
@@ -179,7 +176,7 @@ final class Sender {
               operand,
               desired,
               token);
-      flushUnlessPolledSoon();
+      letGo();
       return result;
     } finally {
       lock.unlock();
@@ -232,7 +229,7 @@ final class Sender {
         outbox.add(type, correlationId, value);
         poller.wakeUp(); // it tries again, and no event may tell it when
       }
-      flushUnlessPolledSoon();
+      letGo();
     } finally {
       lock.unlock();
     }
@@ -252,6 +249,7 @@ final class Sender {
         outbox.remove();
         sent++;
       }
+      letGo();
       return sent;
     } finally {
       lock.unlock();
@@ -270,7 +268,6 @@ final class Sender {
     if (endpoint.send(type, correlationId, small, 0, lengthBytes) == SendResult.BACK_PRESSURED) {
       return false;
     }
-    ringIfPeerSleeps();
     return true;
   }
 
@@ -288,20 +285,47 @@ final class Sender {
     if (result >= 0) {
       messagesSent++;
       bytesSent += lengthBytes;
-      flushUnlessPolledSoon();
-      ringIfPeerSleeps();
     } else if (result == SendResult.BACK_PRESSURED) {
       backPressured++;
     }
+    letGo();
     return result;
   }
 
   /**
-   * On the polling thread, and where the application polls, the next duty cycle sends what waits.
+   * Ends a send, also one that found no room, whose endpoint let go what it had: on the polling
+   * thread, and where the application polls, the next duty cycle lets go what waits. With the lock
+   * held.
    */
-  private void flushUnlessPolledSoon() {
+  private void letGo() {
     if (poller.hasThread() && !poller.isPollingThread()) {
       endpoint.flush();
+    }
+    if (!endpoint.needsFlush()) {
+      ringIfPeerSleeps(); // not before the peer would find something
+    }
+  }
+
+  /** Lets go what waits for company. */
+  void flush() {
+    lock.lock();
+    try {
+      endpoint.flush();
+      ringIfPeerSleeps();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Lets go what waits, unless a sender is at work; the next duty cycle tries again. Poller. */
+  void flushIfFree() {
+    if (endpoint.needsFlush() && lock.tryLock()) {
+      try {
+        endpoint.flush();
+        ringIfPeerSleeps();
+      } finally {
+        lock.unlock();
+      }
     }
   }
 

@@ -36,7 +36,7 @@ final class WatchTest {
 
   private Watch watch() {
     journal.listen(heard::add);
-    return new Watch(journal, facts -> {}, () -> nowNs, root);
+    return new Watch(journal, facts -> {}, () -> nowNs, HostSource.at(root), ns -> {});
   }
 
   private void pass(Watch watch, long ms) {
@@ -226,7 +226,7 @@ final class WatchTest {
   void aPauseOfTheProcessIsMeasuredAndTold() {
     Watch watch = watch();
     pass(watch, 500);
-    watch.noteNap(nowNs, nowNs + 900 * MS);
+    watch.pauses().woke(nowNs + 50 * MS, nowNs + 900 * MS);
     pass(watch, 1500);
     Incident incident = only();
     assertEquals("host-paused", causeOf(incident));
@@ -297,7 +297,10 @@ final class WatchTest {
     completionError(OTHER_PEER, 10, 0x88, 5);
     journal.emit(EventKind.GID_CHANGE, EventSubject.device("mlx5_0", 1), "");
     nowNs += 100 * MS;
-    String digest = watch.digest(FIRST);
+    List<String> told = new ArrayList<>();
+    watch.digest(FIRST, told::add);
+    watch.step(nowNs);
+    String digest = told.getFirst();
     assertTrue(digest.contains("completion.loc_prot_err=1"), digest);
     assertTrue(digest.contains("vendor=83"), digest);
     assertTrue(digest.contains("counter.out_of_sequence=40"), digest);

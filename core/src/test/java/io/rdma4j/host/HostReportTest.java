@@ -54,20 +54,6 @@ final class HostReportTest {
   }
 
   @Test
-  void portsCanBeReadWithoutTheirGidTables() throws IOException {
-    roceDevice();
-    PortReport whole = read().devices().getFirst().ports().getFirst();
-    DeviceReport device = HostReport.readPorts(root).getFirst();
-    PortReport port = device.ports().getFirst();
-    assertEquals(Transport.ROCE, device.transport());
-    assertEquals(whole.state(), port.state());
-    assertEquals(whole.linkLayer(), port.linkLayer());
-    assertEquals(1, whole.gids().size());
-    assertEquals(List.of(), port.gids());
-    assertNull(port.recommendedGid());
-  }
-
-  @Test
   void aPortInUseDecidesTheTransportOfACardWithBothLinks() throws IOException {
     roceDevice();
     file(DEVICE + "ports/1/state", "1: DOWN");

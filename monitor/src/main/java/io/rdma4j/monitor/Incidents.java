@@ -11,21 +11,38 @@ import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The incidents of a journal as pages show them, the latest first; and what the health says of
- * those that are open. Immutable; safe for use by several threads.
- *
- * @param journal null for none: there are no incidents then
+ * those that are open. Safe for use by several threads.
  */
-record Incidents(@Nullable EventJournal journal) {
+final class Incidents {
   /** Those that a browser is sent each second. */
   private static final int LIVE = 20;
 
   private static final DateTimeFormatter CLOCK =
       DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss.SSS'Z'", Locale.ROOT)
           .withZone(ZoneOffset.UTC);
+
+  /**
+   * A JSON text, and what it was made of: an incident that has ended is sent each second and never
+   * changes again.
+   */
+  private record Live(List<Long> idsAndRevisions, String json) {}
+
+  private final @Nullable EventJournal journal;
+  private volatile Live live = new Live(List.of(), JournalJson.incidents(List.of()));
+
+  /**
+   * Creates the view.
+   *
+   * @param journal null for none: there are no incidents then
+   */
+  Incidents(@Nullable EventJournal journal) {
+    this.journal = journal;
+  }
 
   /** Returns all of them but those that have become part of another. */
   private List<Incident> latestFirst() {
@@ -85,8 +102,17 @@ record Incidents(@Nullable EventJournal journal) {
     return text.replaceAll("\\p{Cntrl}", " ");
   }
 
+  /** Returns the latest ones as JSON. */
   String live() {
-    return JournalJson.incidents(latestFirst().stream().limit(LIVE).toList());
+    List<Incident> latest = latestFirst().stream().limit(LIVE).toList();
+    List<Long> idsAndRevisions =
+        latest.stream().flatMap(i -> Stream.of(i.id(), (long) i.revision())).toList();
+    Live known = live;
+    if (!known.idsAndRevisions.equals(idsAndRevisions)) {
+      known = new Live(idsAndRevisions, JournalJson.incidents(latest));
+      live = known;
+    }
+    return known.json;
   }
 
   /** Returns a finding for each incident that is open and is trouble. */

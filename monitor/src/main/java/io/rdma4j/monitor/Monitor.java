@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  *  /connections /pool /paths /ports and every other table of the registry
  *  /incidents       what went wrong, why, and what to do; /events has the single events
  *  /history         the charts' figures of the last five minutes, JSON
- *  /stream          all of it each second, as server-sent events
+ *  /stream          what the dashboard shows, each second, as server-sent events
  * </pre>
  *
  * <p>All but the last two are text, or JSON for {@code ?format=json} and for {@code Accept:
@@ -57,12 +57,14 @@ public final class Monitor implements AutoCloseable {
       MonitorConfig config,
       StatusRegistry registry,
       Incidents incidents,
-      Path root)
+      Path root,
+      long periodNs)
       throws IOException {
     this.server = server;
     watchPorts(new PortWatch(root), registry);
     executor = new BoundedExecutor(config.maxRequests(), MAX_REQUEST_NS);
-    sampler = new Sampler(registry, incidents, () -> executor.interruptSlow(System.nanoTime()));
+    sampler =
+        new Sampler(registry, incidents, () -> executor.interruptSlow(System.nanoTime()), periodNs);
     server.createContext("/", new Site(config, registry, incidents, sampler, executor));
     server.setExecutor(executor);
   }
@@ -100,11 +102,21 @@ public final class Monitor implements AutoCloseable {
   /** As above, with the ports of a copied tree. */
   static Monitor start(
       MonitorConfig config, StatusRegistry registry, @Nullable EventJournal journal, Path root) {
+    return start(config, registry, journal, root, Sampler.PERIOD_NS);
+  }
+
+  /** As above, with another time between two looks than the second that it is made for. */
+  static Monitor start(
+      MonitorConfig config,
+      StatusRegistry registry,
+      @Nullable EventJournal journal,
+      Path root,
+      long periodNs) {
     HttpServer server = null;
     Monitor monitor;
     try {
       server = HttpServer.create(config.address(), BACKLOG);
-      monitor = new Monitor(server, config, registry, new Incidents(journal), root);
+      monitor = new Monitor(server, config, registry, new Incidents(journal), root, periodNs);
     } catch (IOException e) {
       stop(server);
       throw new Rdma4jException(

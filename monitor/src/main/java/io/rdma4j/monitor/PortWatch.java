@@ -7,9 +7,12 @@ import io.rdma4j.host.CounterDelta;
 import io.rdma4j.host.CounterReader;
 import io.rdma4j.host.CounterSignal;
 import io.rdma4j.host.DeviceReport;
+import io.rdma4j.host.GidReport;
 import io.rdma4j.host.HostReport;
 import io.rdma4j.host.PortCounters;
 import io.rdma4j.host.PortReport;
+import io.rdma4j.host.PortStateReader;
+import io.rdma4j.host.PortStateReader.PortState;
 import io.rdma4j.status.MetricDescriptor;
 import io.rdma4j.status.MetricSource;
 import io.rdma4j.status.TableDescriptor;
@@ -30,8 +33,9 @@ import java.util.Map;
  * whatever a driver calls them ({@link CounterSignal}).
  *
  * <p>A signal counts from the first look on, across wraps and resets of the counters behind it; one
- * that no counter of the port shows is left out. The kernel is asked at most twice a second,
- * however many readers there are. Thread-safe.
+ * that no counter of the port shows is left out. States and counters are read at most twice a
+ * second, however many readers there are; the rest, whose GID tables alone have hundreds of files,
+ * when it is wanted and {@value #DEVICES_FRESH_NS} ns old, or a state has changed. Thread-safe.
  */
 final class PortWatch {
   private static final MetricDescriptor ACTIVE =
@@ -56,21 +60,32 @@ final class PortWatch {
               new Column("rate", Kind.TEXT, "Link rate as the kernel words it."),
               new Column("netdev", Kind.TEXT, "Network device that carries the port."),
               new Column("mtu_bytes", Kind.WHOLE, "Path MTU that the port can carry."),
+              new Column(
+                  "gid_index",
+                  Kind.WHOLE,
+                  "Index of the address to connect from in the GID table; rdma_cm looks it up anew"
+                      + " for each connection."),
+              new Column("gid", Kind.TEXT, "That address."),
               new Column("model", Kind.TEXT, "The driver's name of the hardware."),
               new Column("firmware", Kind.TEXT, "Its version."),
               new Column("numa_node", Kind.WHOLE, "Node that the card is on.")));
 
   private static final long FRESH_NS = 500_000_000L;
+  private static final long DEVICES_FRESH_NS = 5_000_000_000L;
 
   private record Port(String device, int number) {}
 
   private final Path root;
-  private final CounterReader reader;
+  private final CounterReader counters;
+  private final PortStateReader stateReader;
   private final Map<Port, PortCounters> earlier = new LinkedHashMap<>();
   private final Map<Port, EnumMap<CounterSignal, Long>> totals = new LinkedHashMap<>();
+  private List<PortState> states = List.of();
   private List<DeviceReport> devices = List.of();
   private boolean looked;
   private long lookedNs;
+  private boolean devicesOutdated = true;
+  private long devicesReadNs;
 
   /**
    * Creates a watch.
@@ -79,7 +94,8 @@ final class PortWatch {
    */
   PortWatch(Path root) throws IOException {
     this.root = root;
-    this.reader = CounterReader.at(root);
+    this.counters = CounterReader.at(root);
+    this.stateReader = PortStateReader.at(root);
   }
 
   private synchronized void look() {
@@ -87,18 +103,30 @@ final class PortWatch {
     if (looked && nowNs - lookedNs < FRESH_NS) {
       return;
     }
-    try {
-      devices = HostReport.readPorts(root);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-    for (PortCounters now : reader.read()) {
+    List<PortState> statesNow = stateReader.read();
+    devicesOutdated |= !statesNow.equals(states);
+    states = statesNow;
+    for (PortCounters now : counters.read()) {
       Port port = new Port(now.device(), now.port());
       PortCounters before = earlier.put(port, now);
       count(port, CounterDelta.between(before == null ? now : before, now));
     }
     looked = true;
     lookedNs = nowNs;
+  }
+
+  private void lookAtDevices() {
+    long nowNs = System.nanoTime();
+    if (!devicesOutdated && nowNs - devicesReadNs < DEVICES_FRESH_NS) {
+      return;
+    }
+    try {
+      devices = HostReport.readDevices(root);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    devicesOutdated = false;
+    devicesReadNs = nowNs;
   }
 
   private void count(Port port, CounterDelta delta) {
@@ -125,11 +153,9 @@ final class PortWatch {
 
   private synchronized void collectMetrics(MetricSource.Sink sink) {
     look();
-    for (DeviceReport device : devices) {
-      for (PortReport port : device.ports()) {
-        if (port.state() != null) {
-          sink.add(ACTIVE, port.isActive() ? 1 : 0, device.name(), "" + port.number());
-        }
+    for (PortState port : states) {
+      if (port.state() != null) {
+        sink.add(ACTIVE, port.isActive() ? 1 : 0, port.device(), "" + port.port());
       }
     }
     totals.forEach(
@@ -165,8 +191,10 @@ final class PortWatch {
 
   private synchronized void collectTable(TableSource.Rows rows) {
     look();
+    lookAtDevices();
     for (DeviceReport device : devices) {
       for (PortReport port : device.ports()) {
+        GidReport gid = port.recommendedGid();
         rows.add(
             device.name(),
             (long) port.number(),
@@ -175,6 +203,8 @@ final class PortWatch {
             port.rate(),
             port.netdev(),
             port.mtuBytes() == null ? null : (Long) port.mtuBytes().longValue(),
+            gid == null ? null : (Long) (long) gid.index(),
+            gid == null ? null : gid.ipv4() != null ? gid.ipv4() : gid.gid(),
             device.model(),
             device.firmware(),
             device.numaNode() == null ? null : (Long) device.numaNode().longValue());

@@ -20,7 +20,9 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class Sampler implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Sampler.class.getName());
-  private static final long PERIOD_NS = 1_000_000_000L;
+
+  /** What the charts, and the count of seconds that the health looks back, are made for. */
+  static final long PERIOD_NS = 1_000_000_000L;
 
   /** The least between news and what was sent before, so that a storm costs no more than this. */
   private static final long NEWS_NS = 100_000_000L;
@@ -28,12 +30,17 @@ final class Sampler implements AutoCloseable {
   /** How far back the health looks, so that a look each ten seconds misses nothing. */
   private static final int HEALTH_SECONDS = 15;
 
+  /** What pages draw from metrics; their rates are in the points, and the rest is in tables. */
+  private static final String LIVE_METRICS =
+      "rdma4j_pool_bytes,rdma4j_pool_slabs,rdma4j_port_signals_total";
+
   /** Rows of a table that a browser is sent each second. */
   private static final int LIVE_ROWS = 200;
 
   private final StatusRegistry registry;
   private final Incidents incidents;
   private final Runnable eachSecond;
+  private final long periodNs;
   private final History history = new History();
   private final LiveFeed feed = new LiveFeed();
   private final Deque<Readings> recent = new ArrayDeque<>();
@@ -47,11 +54,13 @@ final class Sampler implements AutoCloseable {
    * Takes the first sample.
    *
    * @param eachSecond something else to do each second
+   * @param periodNs {@link #PERIOD_NS}, or less where its cost is to be measured in a short time
    */
-  Sampler(StatusRegistry registry, Incidents incidents, Runnable eachSecond) {
+  Sampler(StatusRegistry registry, Incidents incidents, Runnable eachSecond, long periodNs) {
     this.registry = registry;
     this.incidents = incidents;
     this.eachSecond = eachSecond;
+    this.periodNs = periodNs;
     latest = read();
     recent.add(latest);
     health = Health.of(latest, latest).with(incidents.findings());
@@ -70,17 +79,17 @@ final class Sampler implements AutoCloseable {
 
   private void run() {
     long sentNs = System.nanoTime();
-    long nextNs = sentNs + PERIOD_NS;
+    long nextNs = sentNs + periodNs;
     while (!closed) {
       long nowNs = System.nanoTime();
-      long leftNs = Math.min(nextNs - nowNs, hasNews ? sentNs + NEWS_NS - nowNs : PERIOD_NS);
+      long leftNs = Math.min(nextNs - nowNs, hasNews ? sentNs + NEWS_NS - nowNs : periodNs);
       if (leftNs > 0) {
         LockSupport.parkNanos(this, leftNs);
         continue;
       }
       hasNews = false;
       boolean isDue = nowNs - nextNs >= 0;
-      nextNs = isDue ? Math.max(nextNs + PERIOD_NS, nowNs) : nextNs;
+      nextNs = isDue ? Math.max(nextNs + periodNs, nowNs) : nextNs;
       try {
         if (isDue) {
           sample();
@@ -129,7 +138,7 @@ final class Sampler implements AutoCloseable {
     return new StringJoiner(",", "{", "}")
         .add(first)
         .add("\"health\":" + health.json())
-        .add("\"snapshot\":" + JsonText.of(now.snapshot()))
+        .add("\"snapshot\":" + JsonText.of(now.snapshot(), LIVE_METRICS))
         .add("\"tables\":" + tables())
         .add("\"incidents\":" + incidents.live())
         .toString();

@@ -1,9 +1,15 @@
 "use strict";
-/* Line charts of the last five minutes on a canvas: one time axis for all, so that what happens at
-   the same moment stands below each other. */
+/* Line charts of the last minutes on a canvas: one time axis for all, so that what happens at the
+   same moment stands below each other. */
 
 const CHART_SECONDS = 300;
 const charts = [];
+
+/** How far back the time axis goes: a minute at first, and as the points come in up to five. */
+function chartMinutes(points) {
+  const seconds = points.length ? (points[points.length - 1].epoch_ms - points[0].epoch_ms) / 1000 : 0;
+  return Math.min(CHART_SECONDS / 60, Math.max(1, Math.ceil(seconds / 60)));
+}
 
 /** The colours of the page as they are now. */
 function colour(name) {
@@ -63,7 +69,7 @@ class Chart {
   readAt(share) {
     if (this.points.length === 0) return;
     const end = this.points[this.points.length - 1].epoch_ms;
-    const wanted = end - (1 - share) * CHART_SECONDS * 1000;
+    const wanted = end - (1 - share) * chartMinutes(this.points) * 60_000;
     const near = this.points.reduce((a, b) => Math.abs(b.epoch_ms - wanted) < Math.abs(a.epoch_ms - wanted) ? b : a);
     this.read(near.epoch_ms);
   }
@@ -100,12 +106,11 @@ class Chart {
     const least = this.scale.log ? 10 ** Math.floor(Math.log10(Math.min(most / 10, ...values.filter(v => v > 0)))) : 0;
     const share = this.scale.log
       ? v => Math.max(0, Math.log(v / least) / Math.log(most / least)) : v => v / most;
-    const atShare = this.scale.log
-      ? s => least * (most / least) ** s : s => most * s;
     const top = 14, bottom = height - 16;
-    this.axes(g, width, top, bottom, atShare);
+    const minutes = chartMinutes(this.points);
+    this.axes(g, width, top, bottom, this.scale.log ? Chart.decades(least, most) : [most / 2, most], share, minutes);
     const end = this.points.length ? this.points[this.points.length - 1].epoch_ms : 0;
-    const x = p => width * (1 - (end - p.epoch_ms) / (CHART_SECONDS * 1000));
+    const x = p => width * (1 - (end - p.epoch_ms) / (minutes * 60_000));
     const y = v => bottom - (bottom - top) * share(v);
     for (const line of this.lines) {
       g.strokeStyle = colour(line.colour);
@@ -133,23 +138,31 @@ class Chart {
     }
   }
 
-  axes(g, width, top, bottom, atShare) {
+  axes(g, width, top, bottom, values, share, minutes) {
     g.strokeStyle = colour("line");
     g.fillStyle = colour("quiet");
     g.lineWidth = 1;
-    for (const share of [0, 0.5, 1]) {
-      const y = Math.round(bottom - (bottom - top) * share) + 0.5;
+    for (const value of [null, ...values]) {
+      const y = Math.round(bottom - (bottom - top) * (value === null ? 0 : share(value))) + 0.5;
       g.beginPath();
       g.moveTo(0, y);
       g.lineTo(width, y);
       g.stroke();
-      if (share > 0) g.fillText(this.format(atShare(share)), 2, y - 2);
+      if (value !== null) g.fillText(this.format(value), 2, y - 2);
     }
-    for (const minutes of [4, 3, 2, 1]) {
-      const x = width * (1 - minutes / 5);
-      g.fillText(`-${minutes} min`, x - 14, bottom + 12);
-    }
+    const steps = minutes === 1 ? [[0.75, "-45 s"], [0.5, "-30 s"], [0.25, "-15 s"]]
+      : [4, 3, 2, 1].filter(m => m < minutes).map(m => [m / minutes, `-${m} min`]);
+    for (const [share, words] of steps) g.fillText(words, width * (1 - share) - 14, bottom + 12);
     g.fillText("now", width - 22, bottom + 12);
+  }
+
+  /** The powers of ten above the one and up to the other, every second or third of them when there are many. */
+  static decades(least, most) {
+    const first = Math.round(Math.log10(least)) + 1, last = Math.floor(Math.log10(most) + 1e-9);
+    const step = Math.ceil((last - first + 1) / 3);
+    const powers = [];
+    for (let power = last; power >= first; power -= step) powers.unshift(10 ** power);
+    return powers;
   }
 
   /** 1, 2, 5, 10, 20 ... times a power of the base. */

@@ -1,6 +1,7 @@
 "use strict";
 /* The live page. Each second, and at news of an incident, a message comes from /stream: figures for the
-   charts, the health, all metrics, all tables, the incidents. Texts from outside are set as text, never as HTML. */
+   charts, the health, the metrics that are read here, all tables, the incidents. Texts from outside are
+   set as text, never as HTML. */
 
 const $ = id => document.getElementById(id);
 const MOST_CHANGES = 100;
@@ -50,6 +51,7 @@ const time = epochMs => new Date(epochMs).toLocaleTimeString([], { hour12: false
 
 // ---- what a message holds ----------------------------------------------------------------------
 
+/** Of a metric that Sampler sends. */
 function samples(name) {
   return state.latest.snapshot.metrics.find(m => m.name === name)?.samples ?? [];
 }
@@ -95,9 +97,9 @@ function showTiles() {
     ["Received", rate(p.received_per_second)],
     ["Request p50", duration(p.request_p50_seconds)],
     ["Request p99", duration(p.request_p99_seconds)],
-    ["Refused for want of room", rate(p.back_pressured_per_second)],
+    ["Back-pressured", rate(p.back_pressured_per_second)],
     ["Allocations", rate(p.allocations_per_second)],
-    ["From thread cache", percent(p.thread_cache_hit_ratio)],
+    ["Thread cache", percent(p.thread_cache_hit_ratio)],
     ["Pool used", bytes(p.pool_used_bytes)],
   ];
   $("tiles").replaceChildren(...tiles.map(([name, value]) =>
@@ -170,10 +172,10 @@ function showConnections() {
     ["age_seconds", "age", age, true],
     ["sent_rate", "sent", rate, true],
     ["received_rate", "received", rate, true],
-    ["requests_outstanding", "waiting requests", count, true],
+    ["requests_outstanding", "waiting", count, true],
     ["back_pressured", "refused", count, true],
-    ["path_changes", "path changes", count, true],
-    ["handler_errors", "handler errors", count, true],
+    ["path_changes", "moved", count, true],
+    ["handler_errors", "errors", count, true],
     ["choice", "path in words", text, false, () => "wide"],
   ], withRates(shown), "id");
   const left = state.latest.tables.connections?.leftOut ?? 0;
@@ -293,6 +295,8 @@ function showPorts() {
     ["rate", "rate", text],
     ["netdev", "interface", text],
     ["mtu_bytes", "MTU", text, true],
+    ["gid", "address", text],
+    ["gid_index", "at index", text, true],
   ], ports);
   $("ports-none").textContent = ports.length ? "" : "This machine has no RDMA device.";
   const signals = samples("rdma4j_port_signals_total").filter(s => s.value > 0)
@@ -377,6 +381,8 @@ function render() {
   showHealth();
   showTiles();
   charts.forEach(chart => chart.show(state.points));
+  const minutes = chartMinutes(state.points);
+  $("span").textContent = minutes === 1 ? "the last minute" : `the last ${minutes} minutes`;
   showConnections();
   showPool();
   showPorts();

@@ -224,6 +224,7 @@ class MonitorTest {
         assertEquals(
             List.of("points", "health", "snapshot", "tables", "incidents"),
             List.copyOf(json.keySet()));
+        assertTrue(line.contains("\"name\":\"rdma4j_pool_bytes\""), "what is drawn of the pool");
         Map<?, ?> tables = (Map<?, ?>) requireNonNull(json.get("tables"));
         assertTrue(tables.containsKey("connections") && tables.containsKey("pool"));
         assertEquals(message == 0, json.get("points") instanceof List);

@@ -1,6 +1,7 @@
 package io.rdma4j.transport;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -10,6 +11,7 @@ import io.rdma4j.status.Event;
 import io.rdma4j.status.EventKind;
 import io.rdma4j.status.Incident;
 import io.rdma4j.status.JournalReader;
+import io.rdma4j.status.VarsText;
 import io.rdma4j.testkit.verbs.ScriptedDevice;
 import io.rdma4j.testkit.verbs.ScriptedQueuePair;
 import io.rdma4j.testkit.verbs.ScriptedVerbs;
@@ -17,6 +19,7 @@ import io.rdma4j.verbs.AsyncEvent;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -26,6 +29,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
@@ -145,6 +149,74 @@ final class NodeEventsTest {
       }
       try (Connection again = app.connect(at(db), IGNORE)) {
         assertTrue(again.isOpen(), "on a new queue pair");
+      }
+    }
+  }
+
+  /** Field case O-22: what is open on port 1 ends with it, and with it alone. */
+  @Test
+  void openRequestsEndWithTheirPort() throws InterruptedException {
+    int requests = 10;
+    try (Node db = server(config("verbs"));
+        Node app = Node.start(config("verbs").build())) {
+      Connection connection = app.connect(at(db), IGNORE);
+      Ends ends = new Ends();
+      MemorySegment order = MemorySegment.ofArray(new byte[100]);
+      for (int i = 0; i < requests; i++) {
+        assertTrue(connection.request(order, 0, 100, Duration.ofHours(1).toNanos(), i, ends) >= 0);
+      }
+      device.raise(AsyncEvent.Type.PORT_ERR, null, 2);
+      await("port 2", () -> has(app, "port-down") && has(db, "port-down"));
+      assertEquals(0, ends.count.get(), "of requests on port 1");
+      int queuePair = connection.subject().queuePair();
+      device.raise(AsyncEvent.Type.PORT_ERR, null, 1);
+      await("the end of the requests", () -> ends.count.get() == requests);
+      assertEquals(List.of(), ends.others, "ended otherwise");
+      assertTrue(connection.send(order, 0, 100) < 0, "no new work");
+      assertEquals(
+          (double) requests,
+          metric(app, "rdma4j_node_requests_failed_total{cause=\"disconnected\"}"));
+      device.raise(AsyncEvent.Type.GID_CHANGE, null, 1);
+      device.raise(AsyncEvent.Type.PORT_ACTIVE, null, 1);
+      await(
+          "the port's state",
+          () ->
+              metric(app, "rdma4j_device_port_active{device=\"scripted0\",port=\"1\"}") == 1
+                  && metric(app, "rdma4j_device_port_active{device=\"scripted0\",port=\"2\"}")
+                      == 0);
+      try (Connection again = app.connect(at(db), IGNORE)) {
+        assertNotEquals(
+            queuePair, again.subject().queuePair(), "a dead queue pair is not used again");
+        assertTrue(again.send(order, 0, 100) >= 0);
+      }
+    }
+  }
+
+  private static double metric(Node node, String series) {
+    return VarsText.of(node.metrics().snapshot(), "")
+        .lines()
+        .filter(line -> line.startsWith(series + " : "))
+        .mapToDouble(line -> Double.parseDouble(line.substring(series.length() + 3)))
+        .findFirst()
+        .orElse(Double.NaN);
+  }
+
+  /** Counts requests that end with their connection. */
+  private static final class Ends implements ReplyHandler {
+    private final AtomicInteger count = new AtomicInteger();
+    private final List<String> others = new CopyOnWriteArrayList<>();
+
+    @Override
+    public void onReply(long context, Message reply) {
+      others.add("a reply to " + context);
+    }
+
+    @Override
+    public void onFailure(long context, RequestFailedException.Cause cause, String message) {
+      if (cause == RequestFailedException.Cause.DISCONNECTED) {
+        count.incrementAndGet();
+      } else {
+        others.add(cause + ": " + message);
       }
     }
   }

@@ -13,6 +13,8 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.lang.module.ModuleDescriptor;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.NoSuchFileException;
 import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -75,6 +77,7 @@ public final class Main {
         .setErr(err)
         .setColorScheme(CommandLine.Help.defaultColorScheme(colour ? Ansi.ON : Ansi.OFF))
         .setUsageHelpWidth(100)
+        .setParameterExceptionHandler((wrong, ignored) -> refuse(wrong))
         .setExecutionExceptionHandler(
             (failure, command, parsed) -> {
               explain(failure, command.getErr());
@@ -83,9 +86,24 @@ public final class Main {
         .execute(args);
   }
 
+  /** Says what is wrong and where the options are, instead of all of them. */
+  private static int refuse(CommandLine.ParameterException wrong) {
+    CommandLine command = wrong.getCommandLine();
+    PrintWriter err = command.getErr();
+    err.println("rdma4j: " + wrong.getMessage());
+    if (!CommandLine.UnmatchedArgumentException.printSuggestions(wrong, err)) {
+      err.println(command.getCommandSpec().qualifiedName() + " --help shows what there is");
+    }
+    return command.getCommandSpec().exitCodeOnInvalidInput();
+  }
+
   /** The library's own exceptions say what to do; any other is a defect and needs its stack. */
   private static void explain(Exception failure, PrintWriter err) {
-    if (failure instanceof Rdma4jException || failure instanceof IOException) {
+    if (failure instanceof NoSuchFileException) {
+      err.println("rdma4j: " + failure.getMessage() + ": no such file");
+    } else if (failure instanceof AccessDeniedException) {
+      err.println("rdma4j: " + failure.getMessage() + ": permission denied");
+    } else if (failure instanceof Rdma4jException || failure instanceof IOException) {
       err.println("rdma4j: " + failure.getMessage());
     } else {
       failure.printStackTrace(err);

@@ -185,7 +185,7 @@ final class HtmlReport {
   }
 
   private static boolean hasDepth(Measured row) {
-    return row.task().kind() != Task.Kind.ROUND_TRIP;
+    return !row.task().kind().isOneByOne();
   }
 
   /** A chart for each length of messages, when there are several depths. */

@@ -49,6 +49,11 @@ abstract class Link implements AutoCloseable {
    */
   abstract boolean offer(long sequence, long flags, int lengthBytes) throws IOException;
 
+  /** Reads from memory that the peer's process has exported, and waits for it. */
+  void read(int lengthBytes) throws IOException {
+    throw new IOException("memory of the peer can not be read over " + this);
+  }
+
   /** Lets everything go that {@link #offer} has collected. */
   abstract void flush() throws IOException;
 

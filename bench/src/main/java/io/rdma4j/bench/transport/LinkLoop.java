@@ -36,6 +36,26 @@ final class LinkLoop implements Loop {
     }
   }
 
+  @Override
+  public long reads(long count, int lengthBytes) throws IOException {
+    long beganNs = System.nanoTime();
+    for (long i = 0; i < count; i++) {
+      LINK.read(lengthBytes);
+    }
+    return System.nanoTime() - beganNs;
+  }
+
+  @Override
+  public void timedReads(long count, int lengthBytes, Histogram readNs) throws IOException {
+    long beganNs = System.nanoTime();
+    for (long i = 0; i < count; i++) {
+      LINK.read(lengthBytes);
+      long endedNs = System.nanoTime();
+      readNs.recordValue(endedNs - beganNs);
+      beganNs = endedNs;
+    }
+  }
+
   private static void roundTrip(int lengthBytes) throws IOException {
     long target = LINK.receivedCount() + 1;
     send(Link.ANSWER, lengthBytes);

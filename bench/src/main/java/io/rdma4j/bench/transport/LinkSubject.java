@@ -41,8 +41,8 @@ final class LinkSubject implements Subject, AutoCloseable {
     long leftNs = durationNs;
     while (leftNs > 0) {
       long tookNs = Math.max(1, task.run(loop, count));
-      if (task.kind() == Task.Kind.ROUND_TRIP) {
-        loop.timedRoundTrips(count, task.lengthBytes(), batchNs);
+      if (task.kind().isOneByOne()) {
+        task.runTimed(loop, count, batchNs);
       }
       leftNs -= tookNs;
       if (tookNs < durationNs / 20) {
@@ -61,9 +61,7 @@ final class LinkSubject implements Subject, AutoCloseable {
     long bytes = THREADS.getCurrentThreadAllocatedBytes();
     for (int i = 0; i < batches; i++) {
       nsPerOp[i] =
-          task.kind() == Task.Kind.ROUND_TRIP
-              ? medianRoundTripNs(task, count)
-              : (double) task.run(loop, count) / count;
+          task.kind().isOneByOne() ? medianNs(task, count) : (double) task.run(loop, count) / count;
     }
     long allBytes = THREADS.getCurrentThreadAllocatedBytes() - bytes;
     long allCpuNs = peer.cpuNs() + Linux.processCpuNs() - cpuNs;
@@ -73,10 +71,12 @@ final class LinkSubject implements Subject, AutoCloseable {
   }
 
   /** On a machine with other work a mean is that of the interruptions; the median is not. */
-  private double medianRoundTripNs(Task task, long count) throws IOException {
+  private double medianNs(Task task, long count) throws IOException {
     batchNs.reset();
-    loop.timedRoundTrips(count, task.lengthBytes(), batchNs);
-    roundTripNs.add(batchNs);
+    task.runTimed(loop, count, batchNs);
+    if (task.kind() == Task.Kind.ROUND_TRIP) {
+      roundTripNs.add(batchNs);
+    }
     return batchNs.getValueAtPercentile(50);
   }
 

@@ -11,6 +11,12 @@ interface Loop {
   /** The same, with the time of each in {@code roundTripNs}. */
   void timedRoundTrips(long count, int lengthBytes, Histogram roundTripNs) throws IOException;
 
+  /** One read of the peer's memory under way, again and again. */
+  long reads(long count, int lengthBytes) throws IOException;
+
+  /** The same, with the time of each in {@code readNs}. */
+  void timedReads(long count, int lengthBytes, Histogram readNs) throws IOException;
+
   /**
    * Round trips due at fixed times, whether those before are through or not. Counts from when each
    * was due, so that a stall counts for everyone who had to wait for it.

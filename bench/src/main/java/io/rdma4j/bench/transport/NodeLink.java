@@ -3,11 +3,14 @@ package io.rdma4j.bench.transport;
 import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
 
 import io.rdma4j.SendResult;
+import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.transport.Connection;
 import io.rdma4j.transport.ConnectionHandler;
 import io.rdma4j.transport.Message;
 import io.rdma4j.transport.Node;
+import io.rdma4j.transport.RegionDescriptor;
+import io.rdma4j.transport.RemoteOperation;
 import io.rdma4j.transport.ReplyHandler;
 import io.rdma4j.transport.RequestFailedException;
 import java.io.IOException;
@@ -27,17 +30,33 @@ final class NodeLink extends Link {
   private final Connection connection;
   private final Handler handler;
   private final boolean requests;
+  private final @Nullable RegionDescriptor region;
+  private final RemoteOperation reading;
+  private final RegisteredBuffer target;
   private final Arena arena = Arena.ofShared();
   private final MemorySegment out = arena.allocate(MAX_MESSAGE_BYTES, LINE_BYTES);
 
   /** The request that is being answered. */
   private long answering = NO_REQUEST;
 
-  NodeLink(Node node, Connection connection, Handler handler, boolean requests) {
+  /**
+   * Takes over node and connection.
+   *
+   * @param region of the peer, to read from; null at the end that exports it
+   */
+  NodeLink(
+      Node node,
+      Connection connection,
+      Handler handler,
+      boolean requests,
+      @Nullable RegionDescriptor region) {
     this.node = node;
     this.connection = connection;
     this.handler = handler;
     this.requests = requests;
+    this.region = region;
+    reading = connection.newRemoteOperation(null);
+    target = node.pool().allocate(LINE_BYTES);
     handler.link = this;
   }
 
@@ -67,6 +86,22 @@ final class NodeLink extends Link {
     return true;
   }
 
+  /**
+   * Into the pool's memory, where a device can put it, as perftest reads into registered memory.
+   */
+  @Override
+  void read(int lengthBytes) throws IOException {
+    RegionDescriptor from = region;
+    if (from == null) {
+      throw new IOException("the peer of " + this + " exports nothing");
+    }
+    long result = reading.read(from, 0, target.segment(), 0, lengthBytes, REQUEST_TIMEOUT_NS);
+    if (result < 0) {
+      throw new IOException("read: " + SendResult.nameOf(result) + ", " + handler.ended);
+    }
+    reading.await();
+  }
+
   private void received(Message message, long flags, long touch) throws IOException {
     MemorySegment memory = message.memory();
     long at = message.offset();
@@ -79,7 +114,9 @@ final class NodeLink extends Link {
   }
 
   @Override
-  void flush() {}
+  void flush() {
+    connection.flush();
+  }
 
   @Override
   int poll() throws IOException {
@@ -92,6 +129,7 @@ final class NodeLink extends Link {
 
   @Override
   public void close() {
+    target.release();
     node.close();
     arena.close();
   }

@@ -1,11 +1,14 @@
 package io.rdma4j.bench.transport;
 
 import io.rdma4j.Availability;
+import io.rdma4j.provider.MemoryAccess;
 import io.rdma4j.transport.Connection;
 import io.rdma4j.transport.Node;
 import io.rdma4j.transport.NodeConfig;
 import io.rdma4j.transport.NodeConfig.Threading;
+import io.rdma4j.transport.RegionDescriptor;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -35,7 +38,10 @@ record NodeWay(
   private static final int RING_BYTES = 1 << 20;
 
   /** The first connect of an emulated machine is slow. */
-  private static final Duration HANDSHAKE_TIMEOUT = Duration.ofSeconds(20);
+  private static final Duration HANDSHAKE_TIMEOUT = Duration.ofSeconds(60);
+
+  /** What the peer may read. */
+  private static final int REGION_BYTES = 4096;
 
   private static final int WINDOW = 256;
 
@@ -80,10 +86,13 @@ record NodeWay(
         Node.start(
             config().listen(new InetSocketAddress(address, 0), (peer, path) -> handler).build());
     InetSocketAddress at = Objects.requireNonNull(node.listenAddress());
+    RegionDescriptor region =
+        node.export(Arena.ofAuto().allocate(REGION_BYTES, Long.BYTES), MemoryAccess.REMOTE_READ)
+            .descriptor();
     return new Acceptor() {
       @Override
       public String address() {
-        return at.getAddress().getHostAddress() + ":" + at.getPort();
+        return at.getAddress().getHostAddress() + ":" + at.getPort() + "/" + region.id();
       }
 
       @Override
@@ -97,7 +106,7 @@ record NodeWay(
             throw new IOException("nobody has connected to " + at);
           }
         }
-        return new NodeLink(node, connection, handler, requests);
+        return new NodeLink(node, connection, handler, requests, null);
       }
 
       @Override
@@ -112,7 +121,11 @@ record NodeWay(
     NodeLink.Handler handler = new NodeLink.Handler();
     Node node = Node.start(config().build());
     try {
-      return new NodeLink(node, node.connect(peer, handler), handler, requests);
+      String[] words = peer.split("/");
+      RegionDescriptor region =
+          new RegionDescriptor(Long.parseLong(words[1]), REGION_BYTES, MemoryAccess.REMOTE_READ);
+      Connection connection = node.connect(words[0], handler);
+      return new NodeLink(node, connection, handler, requests, region);
     } catch (RuntimeException e) {
       node.close();
       throw e;

@@ -22,7 +22,7 @@ import java.util.concurrent.locks.LockSupport;
  * @param address of the device
  */
 record Perftest(String program, String device, InetAddress address) implements Subject {
-  private static final int ROUND_TRIPS = 2_000;
+  private static final int ONE_BY_ONE = 2_000;
   private static final int MESSAGES = 20_000;
   private static final int LONG_MESSAGES = 1_000;
   private static final int LONG_BYTES = 16 * 1024;
@@ -57,7 +57,7 @@ record Perftest(String program, String device, InetAddress address) implements S
   public Batches measure(Task task, int batches, long batchNs) throws IOException {
     double figure = run(task);
     double nsPerOp =
-        task.kind() == Task.Kind.ROUND_TRIP
+        task.kind().isOneByOne()
             ? figure * 1e3 * halvesOf(program)
             : 1e3 / figure; // million messages a second
     return new Batches(new double[] {nsPerOp}, Double.NaN, Double.NaN);
@@ -85,9 +85,8 @@ record Perftest(String program, String device, InetAddress address) implements S
   }
 
   private List<String> commandLine(Task task) throws IOException {
-    boolean roundTrips = task.kind() == Task.Kind.ROUND_TRIP;
-    int count =
-        roundTrips ? ROUND_TRIPS : task.lengthBytes() > LONG_BYTES ? LONG_MESSAGES : MESSAGES;
+    boolean oneByOne = task.kind().isOneByOne();
+    int count = oneByOne ? ONE_BY_ONE : task.lengthBytes() > LONG_BYTES ? LONG_MESSAGES : MESSAGES;
     List<String> line =
         new ArrayList<>(List.of(program, "-F", "-d", device, "-p", Integer.toString(PORT), "-s"));
     line.add(Integer.toString(task.lengthBytes()));
@@ -95,7 +94,7 @@ record Perftest(String program, String device, InetAddress address) implements S
     line.add(Integer.toString(count));
     line.add("-x");
     line.add(Integer.toString(gidIndex()));
-    if (!roundTrips && task.depth() > 1) {
+    if (!oneByOne && task.depth() > 1) {
       line.addAll(List.of("-l", Integer.toString(task.depth())));
     }
     return line;
@@ -150,8 +149,7 @@ record Perftest(String program, String device, InetAddress address) implements S
   /** Returns the typical time in microseconds, or million messages a second. */
   static double figure(Task task, String output) throws IOException {
     String size = Integer.toString(task.lengthBytes());
-    int column =
-        task.kind() == Task.Kind.ROUND_TRIP ? TYPICAL_US_COLUMN : MILLION_PER_SECOND_COLUMN;
+    int column = task.kind().isOneByOne() ? TYPICAL_US_COLUMN : MILLION_PER_SECOND_COLUMN;
     for (String line : output.lines().toList()) {
       String[] columns = line.strip().split("\\s+");
       if (columns.length > column && columns[SIZE_COLUMN].equals(size)) {

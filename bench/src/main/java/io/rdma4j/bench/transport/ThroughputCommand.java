@@ -12,8 +12,8 @@ import picocli.CommandLine.Command;
 public final class ThroughputCommand extends TransportCommand {
   private static final int[] LENGTHS = {256, 512};
   private static final int[] BATCHES = {1, 4, 16, 64};
-  private static final Task LONG = Task.stream(64 * 1024, 1);
-  private static final Task SHORT = Task.stream(64, 16);
+  static final Task LONG = Task.stream(64 * 1024, 1);
+  static final Task SHORT = Task.stream(64, 16);
   private static final Task RPC = Task.transaction(64, 16);
 
   /** Created by picocli. */

@@ -3,6 +3,7 @@ package io.rdma4j.bench.transport;
 import io.rdma4j.Availability;
 import io.rdma4j.bench.Machine;
 import io.rdma4j.bench.Progress;
+import io.rdma4j.bench.Ratio;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -20,6 +21,9 @@ import picocli.CommandLine.Spec;
 
 /** What the benchmarks of the transport have in common: two processes, all ways in turn. */
 abstract class TransportCommand implements Callable<Integer> {
+  /** Exit status when a ratio is below what {@code --at-least} asks for. */
+  static final int EXIT_BELOW = 1;
+
   @Spec CommandSpec spec;
 
   @Option(names = "--quick", description = "Shorter rounds, and fewer of them.")
@@ -43,6 +47,13 @@ abstract class TransportCommand implements Callable<Integer> {
       paramLabel = "WAY",
       description = "Only these ways, for example shm,socket.")
   private @Nullable Set<String> selected;
+
+  @Option(
+      names = "--at-least",
+      split = ",",
+      paramLabel = "KEY=RATIO",
+      description = "End with status 1 when a ratio is below this, or missing.")
+  private @Nullable Map<String, Double> least;
 
   @SuppressWarnings("NullAway.Init") // picocli fills spec before it calls
   TransportCommand() {}
@@ -68,6 +79,9 @@ abstract class TransportCommand implements Callable<Integer> {
 
   /** Returns whether a way takes part in a task. */
   boolean takesPart(Way way, Task task) {
+    if (task.kind() == Task.Kind.READ) {
+      return way.name().equals("verbs");
+    }
     return (way.carriesStreams() || task.kind() == Task.Kind.ROUND_TRIP)
         && !way.name().equals("shm64m")
         && !way.name().equals(NodeWay.REQUESTS);
@@ -128,7 +142,27 @@ abstract class TransportCommand implements Callable<Integer> {
     }
     quote(result.rows(), result);
     print(result);
-    return 0;
+    return holds(result) ? 0 : EXIT_BELOW;
+  }
+
+  /** Says which ratios are below what was asked for. */
+  private boolean holds(Result result) {
+    boolean holds = true;
+    for (Map.Entry<String, Double> asked :
+        (least == null ? Map.<String, Double>of() : least).entrySet()) {
+      Ratio ratio = result.ratios().get(asked.getKey());
+      if (ratio == null || ratio.median() < asked.getValue()) {
+        holds = false;
+        spec.commandLine()
+            .getErr()
+            .printf(
+                "rdma4j bench: %s is %s, wanted is at least %.2f%n",
+                asked.getKey(),
+                ratio == null ? "missing" : "%.2f".formatted(ratio.median()),
+                asked.getValue());
+      }
+    }
+    return holds;
   }
 
   private List<Way> usable(Map<String, String> reasonByWay) {

@@ -19,6 +19,7 @@ class LoopsTest {
     private final ArrayDeque<Sent> out;
     private final ArrayDeque<Sent> in;
     private QueueLink peer = this;
+    private long bytesRead;
 
     QueueLink(ArrayDeque<Sent> out, ArrayDeque<Sent> in) {
       this.out = out;
@@ -36,6 +37,11 @@ class LoopsTest {
       }
       out.add(new Sent(sequence, flags, lengthBytes));
       return true;
+    }
+
+    @Override
+    void read(int lengthBytes) {
+      bytesRead += lengthBytes;
     }
 
     @Override
@@ -97,6 +103,17 @@ class LoopsTest {
     loop.pacedRoundTrips(50, 1_000, 64, ns);
     assertCounts(50, 50);
     assertEquals(50, ns.getTotalCount());
+  }
+
+  @Test
+  void eachReadIsRecorded() throws IOException {
+    Histogram ns = new Histogram(3);
+    Task task = Task.read(64);
+    task.runTimed(loop, 30, ns);
+    task.run(loop, 20);
+    assertEquals(50 * 64, near.bytesRead);
+    assertEquals(30, ns.getTotalCount());
+    assertCounts(0, 0);
   }
 
   @Test

@@ -26,6 +26,9 @@ final class RecordLayout {
   static final int HEADER_BYTES = 16;
   static final int CORRELATION_ID = 8;
 
+  /** Payload in the line of the commit word. */
+  static final int FIRST_LINE_BYTES = LINE_BYTES - HEADER_BYTES;
+
   /** Top 24 bits of the commit word of a message. */
   static final int MESSAGE = 0x526401;
 

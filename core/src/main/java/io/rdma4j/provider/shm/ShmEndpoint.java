@@ -135,6 +135,18 @@ final class ShmEndpoint implements Endpoint {
         || (!tokens.isFull() && writer.hasRoom(config.maxMessageBytes()));
   }
 
+  @Override
+  public void flush() {
+    if (!closed) {
+      writer.publish();
+    }
+  }
+
+  @Override
+  public boolean needsFlush() {
+    return writer.holds() && !closed;
+  }
+
   private int notWritten(int result) {
     if (result == RingWriter.FULL) {
       return SendResult.BACK_PRESSURED;
@@ -175,7 +187,7 @@ final class ShmEndpoint implements Endpoint {
             && tokens.isEmpty()
             && failure == null
             && (long) WORD.getAcquire(peerClosed, 0L) == 0;
-    return idle || reported ? Rest.UNTIL_EVENT : Rest.NONE;
+    return (idle && !writer.holds()) || reported ? Rest.UNTIL_EVENT : Rest.NONE;
   }
 
   @Override
@@ -254,6 +266,7 @@ final class ShmEndpoint implements Endpoint {
     if (closed) {
       return;
     }
+    flush();
     closed = true;
     reader.stop();
     tokens.drain(listener);

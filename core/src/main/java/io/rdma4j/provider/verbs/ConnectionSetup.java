@@ -47,8 +47,12 @@ final class ConnectionSetup {
   private static final int PORT_ATTEMPTS = 8;
   private static final byte[] NO_DATA = new byte[0];
 
-  /** The transport retries of a lost packet: the most there is. */
-  private static final int RETRY_COUNT = 7;
+  /**
+   * The transport retries of a lost packet: one less than the most there is, which Linux's rxe
+   * takes for endless (drivers/infiniband/sw/rxe/rxe_comp.c), so that a path that carries nothing
+   * would never fail.
+   */
+  private static final int RETRY_COUNT = 6;
 
   /** Receives are always there; finite, so that a broken peer shows as an error and not a hang. */
   private static final int RNR_RETRY_COUNT = 6;

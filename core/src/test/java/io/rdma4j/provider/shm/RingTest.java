@@ -7,6 +7,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -55,10 +56,65 @@ final class RingTest {
   }
 
   private int write(long id, int lengthBytes) {
+    int written = hold(id, lengthBytes);
+    writer.publish();
+    return written;
+  }
+
+  private int hold(long id, int lengthBytes) {
+    fill(id, lengthBytes);
+    return writer.write((int) (id & 0xFF), id, source, 0, lengthBytes);
+  }
+
+  private void fill(long id, int lengthBytes) {
     for (int i = 0; i < lengthBytes; i++) {
       source.set(JAVA_BYTE, i, (byte) (id * 31 + i));
     }
-    return writer.write((int) (id & 0xFF), id, source, 0, lengthBytes);
+  }
+
+  @Test
+  void aHeldRecordAndThoseBehindItAreFoundTogether() {
+    for (int round = 0; round < 100; round++) { // held at each place, the ring's end included
+      for (int i = 0; i < 3; i++) {
+        assertEquals(RingWriter.WRITTEN, hold(round + i, 30 * i + round / 2));
+        assertEquals(0, reader.poll(recorder, 16));
+        assertTrue(reader.isEmpty());
+        assertTrue(writer.holds());
+      }
+      writer.publish();
+      writer.publish();
+      assertFalse(writer.holds());
+      assertEquals(3, reader.poll(recorder, 16));
+      reader.reclaim();
+      for (int i = 0; i < 3; i++) {
+        assertReceived(recorder.messages.removeFirst(), round + i, 30 * i + round / 2);
+      }
+    }
+    assertDrained();
+  }
+
+  @Test
+  void someRecordsLetThemselvesGoAndSoDoesALongOne() {
+    for (int i = 0; i < 4; i++) {
+      assertEquals(0, reader.poll(recorder, 16));
+      assertEquals(RingWriter.WRITTEN, hold(i, 8));
+    }
+    assertEquals(4, reader.poll(recorder, 16));
+    assertEquals(RingWriter.WRITTEN, hold(4, MAX));
+    assertEquals(1, reader.poll(recorder, 16));
+    assertFalse(writer.holds());
+  }
+
+  @Test
+  void aFullRingHoldsNothingBack() {
+    int written = 0;
+    int records = 0;
+    while ((written = hold(records, 8)) == RingWriter.WRITTEN) {
+      records++;
+    }
+    assertEquals(RingWriter.FULL, written);
+    assertFalse(writer.holds());
+    assertEquals(records, reader.poll(recorder, Integer.MAX_VALUE));
   }
 
   private void assertReceived(Recorder.Message message, long id, int lengthBytes) {
@@ -133,6 +189,7 @@ final class RingTest {
     MemorySegment payload = MemorySegment.ofArray(ones);
     for (int i = 0; i < 100; i++) {
       assertEquals(RingWriter.WRITTEN, writer.write(1, -1, payload, 0, i * 7 % MAX));
+      writer.publish();
       assertEquals(1, reader.poll(recorder, 1));
       reader.reclaim();
       for (long line = 0; line < CAPACITY; line += LINE_BYTES) {
@@ -348,7 +405,11 @@ final class RingTest {
       if (result != RingWriter.WRITTEN) {
         throw new AssertionError(writer.corruption());
       }
+      if (i % 7 == 0) {
+        writer.publish();
+      }
     }
+    writer.publish();
     return true;
   }
 

@@ -102,8 +102,10 @@ final class ShmHandshakeTest {
           ProcessIdentity.current(), ShmWire.Answer.decode(handshake.sent.getFirst()).process());
       Recorder recorder = new Recorder();
       assertEquals(0, endpoint.poll(recorder, 16));
+      RingWriter writer = peer.writer();
       assertEquals(
-          RingWriter.WRITTEN, peer.writer().write(7, 8, MemorySegment.ofArray(new byte[9]), 0, 9));
+          RingWriter.WRITTEN, writer.write(7, 8, MemorySegment.ofArray(new byte[9]), 0, 9));
+      writer.publish();
       peer.close();
       endpoint.housekeep(1);
       assertEquals(0, endpoint.poll(recorder, 0));

@@ -88,6 +88,7 @@ public final class RingStress {
         }
         message += written == RingWriter.WRITTEN ? 1 : 0;
       }
+      writer.publish();
     }
 
     @Actor
@@ -168,6 +169,7 @@ public final class RingStress {
           tries = 0;
         }
       }
+      writer.publish();
     }
 
     @Actor

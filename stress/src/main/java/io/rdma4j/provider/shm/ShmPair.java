@@ -44,6 +44,7 @@ public final class ShmPair implements EndpointListener, AutoCloseable {
   /** Sends a message from one end and takes it at the other. */
   public void sendAndPoll(int lengthBytes) {
     long result = sender.send(1, received, message, 0, lengthBytes);
+    sender.flush();
     if (result != SendResult.OK || receiver.poll(this, 1) != 1) {
       throw new IllegalStateException(
           "message %d was not delivered: %s".formatted(received, SendResult.nameOf(result)));

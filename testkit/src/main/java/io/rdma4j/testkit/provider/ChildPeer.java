@@ -113,6 +113,7 @@ final class ChildPeer implements AutoCloseable {
       if (endpoint.poll(echo, 16) == 0) {
         Thread.onSpinWait();
       }
+      endpoint.flush();
       nowNs = System.nanoTime();
       endpoint.housekeep(nowNs);
     }

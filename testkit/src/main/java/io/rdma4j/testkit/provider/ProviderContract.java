@@ -490,6 +490,7 @@ public abstract class ProviderContract {
       EndpointPair connected, Inbox initiator, StreamCheck acceptor, BooleanSupplier done) {
     long startNs = System.nanoTime();
     while (!done.getAsBoolean()) {
+      connected.initiator().flush();
       connected.initiator().poll(initiator, 16);
       connected.acceptor().poll(acceptor, 16);
       assertInTime(startNs, () -> "message " + acceptor.received);
@@ -536,6 +537,7 @@ public abstract class ProviderContract {
       while (connected.initiator().send(3, messages, source, 0, lengthBytes) < 0) {
         connected.initiator().poll(this, 16);
       }
+      connected.initiator().flush();
       while (messages < expected) {
         connected.acceptor().poll(this, 16);
         connected.initiator().poll(this, 16);
@@ -548,6 +550,7 @@ public abstract class ProviderContract {
       while (sendRegistered(connected.initiator(), memory, messages, 0, lengthBytes) < 0) {
         connected.initiator().poll(this, 16);
       }
+      connected.initiator().flush();
       while (messages < expected || tokens < expectedTokens) {
         connected.acceptor().poll(this, 16);
         connected.initiator().poll(this, 16);

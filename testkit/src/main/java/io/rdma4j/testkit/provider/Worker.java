@@ -14,6 +14,8 @@ import java.util.concurrent.locks.LockSupport;
 
 /** One sending or polling thread of an endpoint under load. */
 final class Worker {
+  private static final int FLUSH_EACH = 9;
+
   private final String name;
   private final Loop loop;
 
@@ -48,6 +50,9 @@ final class Worker {
             long result = endpoint.send(StreamCheck.type(number), number, source, 0, lengthBytes);
             if (result >= 0) {
               number++;
+              if (done() || number % FLUSH_EACH == 0) {
+                endpoint.flush();
+              }
               return true;
             }
             if (result != SendResult.BACK_PRESSURED) {

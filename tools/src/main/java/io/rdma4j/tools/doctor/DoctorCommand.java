@@ -1,5 +1,6 @@
 package io.rdma4j.tools.doctor;
 
+import io.rdma4j.tools.Terminal;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -8,6 +9,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -67,13 +69,12 @@ public final class DoctorCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException, InterruptedException {
-    CommandSpec command = Objects.requireNonNull(spec, "spec");
     Diagnosis diagnosis = examine();
-    PrintWriter out = command.commandLine().getOut();
+    PrintWriter out = command().getOut();
     if (json) {
       out.println(DiagnosisJson.render(diagnosis));
     } else {
-      boolean colour = command.commandLine().getColorScheme().ansi().enabled();
+      boolean colour = command().getColorScheme().ansi().enabled();
       new DiagnosisText(out, colour).print(diagnosis);
     }
     out.flush();
@@ -100,7 +101,14 @@ public final class DoctorCommand implements Callable<Integer> {
               + " seconds, was "
               + watchSeconds);
     }
+    if (Terminal.isPresent()) {
+      command().getErr().printf("counters are read again in %s s ...%n", watchSeconds);
+    }
     return watch(machine, watchSeconds);
+  }
+
+  private CommandLine command() {
+    return Objects.requireNonNull(spec, "spec").commandLine();
   }
 
   private static Diagnosis watch(Path machine, double seconds)
@@ -130,6 +138,6 @@ public final class DoctorCommand implements Callable<Integer> {
   }
 
   private ParameterException wrong(String message) {
-    return new ParameterException(Objects.requireNonNull(spec, "spec").commandLine(), message);
+    return new ParameterException(command(), message);
   }
 }

@@ -1,12 +1,15 @@
 package io.rdma4j.tools.journal;
 
 import io.rdma4j.status.Event;
+import io.rdma4j.status.EventKind;
 import io.rdma4j.status.EventKind.Severity;
 import io.rdma4j.status.EventSubject;
 import io.rdma4j.status.Incident;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -42,10 +45,19 @@ final class EventFilter {
       description = "How far back from the last event, for example 30s, 10m, 2h.")
   @Nullable String last;
 
+  /** Returns the first of the kinds that no event can have. */
+  Optional<String> unknownKind() {
+    return kinds.stream()
+        .filter(k -> Stream.of(EventKind.values()).noneMatch(kind -> isPartOfName(k, kind)))
+        .findFirst();
+  }
+
+  private static boolean isPartOfName(String part, EventKind kind) {
+    return kind.name().toLowerCase(Locale.ROOT).contains(part.toLowerCase(Locale.ROOT));
+  }
+
   boolean accepts(Event event, long endNs) {
-    String kind = event.kind().name().toLowerCase(Locale.ROOT);
-    return (kinds.isEmpty()
-            || kinds.stream().anyMatch(k -> kind.contains(k.toLowerCase(Locale.ROOT))))
+    return (kinds.isEmpty() || kinds.stream().anyMatch(k -> isPartOfName(k, event.kind())))
         && (severity == null || event.kind().severity().compareTo(severity) >= 0)
         && accepts(event.subject())
         && isRecent(event.timeNs(), endNs);

@@ -1,6 +1,7 @@
 package io.rdma4j.tools.journal;
 
 import io.rdma4j.status.Event;
+import io.rdma4j.status.EventKind;
 import io.rdma4j.status.Incident;
 import io.rdma4j.status.JournalContents;
 import io.rdma4j.status.JournalJson;
@@ -10,7 +11,10 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.ZoneId;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -27,8 +31,13 @@ import picocli.CommandLine.Spec;
       "A node writes one with NodeConfig.journal; it can be read while the node runs and after it"
           + " was killed."
     },
-    exitCodeListHeading = "Exit status:%n",
-    exitCodeList = {"0:no incident among what is shown", "1:some", "70:the file can not be read"})
+    exitCodeListHeading = "%nExit status:%n",
+    exitCodeList = {
+      "0:no incident among what is shown",
+      "1:some",
+      "64:wrong command line",
+      "70:the file can not be read"
+    })
 public final class JournalCommand implements Callable<Integer> {
   private static final int EXIT_INCIDENTS = 1;
 
@@ -58,6 +67,7 @@ public final class JournalCommand implements Callable<Integer> {
     if (filter.last != null) {
       checkDuration(filter.last);
     }
+    filter.unknownKind().ifPresent(this::refuseKind);
     JournalContents contents = JournalReader.read(file);
     long endNs = contents.events().isEmpty() ? 0 : contents.events().getLast().timeNs();
     List<Event> events =
@@ -79,6 +89,17 @@ public final class JournalCommand implements Callable<Integer> {
     } catch (IllegalArgumentException e) {
       throw new ParameterException(spec.commandLine(), "--last: " + e.getMessage(), e);
     }
+  }
+
+  private void refuseKind(String kind) {
+    throw new ParameterException(
+        spec.commandLine(),
+        "--kind: no kind of event has '%s' in its name; there are: %s"
+            .formatted(
+                kind,
+                Stream.of(EventKind.values())
+                    .map(k -> k.name().toLowerCase(Locale.ROOT))
+                    .collect(Collectors.joining(" "))));
   }
 
   private static void writeJson(

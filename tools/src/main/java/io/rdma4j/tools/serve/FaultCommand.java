@@ -26,6 +26,7 @@ import picocli.CommandLine.Spec;
     })
 public final class FaultCommand implements Callable<Integer> {
   private static final int MOST_SECONDS = 3600;
+  private static final int DEFAULT_SECONDS = 5;
 
   @Spec private @Nullable CommandSpec spec;
 
@@ -35,9 +36,8 @@ public final class FaultCommand implements Callable<Integer> {
   @Option(
       names = "--seconds",
       paramLabel = "N",
-      description = "How long, for a fault that lasts (default: ${DEFAULT-VALUE}).",
-      defaultValue = "5")
-  private int seconds;
+      description = "How long, for a fault that lasts (default: " + DEFAULT_SECONDS + ").")
+  private @Nullable Integer seconds;
 
   @Option(
       names = "--pid",
@@ -58,16 +58,22 @@ public final class FaultCommand implements Callable<Integer> {
       }
       return 0;
     }
-    if (Fault.of(name).isEmpty()) {
-      throw new ParameterException(
-          command.commandLine(), "no fault '" + name + "'; without a name, they are listed");
+    Fault fault =
+        Fault.of(name)
+            .orElseThrow(() -> wrong("no fault '" + name + "'; without a name, they are listed"));
+    if (seconds != null && !fault.lasts()) {
+      throw wrong(name + " is over at once; --seconds is for what lasts");
     }
-    if (seconds < 1 || seconds > MOST_SECONDS) {
-      throw new ParameterException(
-          command.commandLine(), "--seconds is " + seconds + ", allowed are 1 to " + MOST_SECONDS);
+    int lastingSeconds = seconds == null ? DEFAULT_SECONDS : seconds;
+    if (lastingSeconds < 1 || lastingSeconds > MOST_SECONDS) {
+      throw wrong("--seconds is " + seconds + ", allowed are 1 to " + MOST_SECONDS);
     }
-    out.println(FaultSocket.send(pid == null ? only() : pid, name + " " + seconds));
+    out.println(FaultSocket.send(pid == null ? only() : pid, name + " " + lastingSeconds));
     return 0;
+  }
+
+  private ParameterException wrong(String message) {
+    return new ParameterException(Objects.requireNonNull(spec, "spec").commandLine(), message);
   }
 
   private static long only() throws IOException {

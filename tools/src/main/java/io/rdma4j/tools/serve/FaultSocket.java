@@ -115,8 +115,7 @@ final class FaultSocket implements AutoCloseable {
    * @throws IOException when it does not answer, or answers that it can not do that
    */
   static String send(long pid, String line) throws IOException {
-    Path path = folder().resolve(pid + SUFFIX);
-    try (SocketChannel server = SocketChannel.open(UnixDomainSocketAddress.of(path));
+    try (SocketChannel server = connect(pid);
         BufferedReader in = new BufferedReader(Channels.newReader(server, StandardCharsets.UTF_8));
         PrintWriter out =
             new PrintWriter(Channels.newWriter(server, StandardCharsets.UTF_8), true)) {
@@ -126,6 +125,18 @@ final class FaultSocket implements AutoCloseable {
         throw new IOException("process " + pid + " says: " + answer);
       }
       return answer.substring(OK.length());
+    }
+  }
+
+  private static SocketChannel connect(long pid) throws IOException {
+    Path path = folder().resolve(pid + SUFFIX);
+    try {
+      return SocketChannel.open(UnixDomainSocketAddress.of(path));
+    } catch (IOException e) {
+      throw new IOException(
+          "process %d takes no faults (%s: %s); those that do: %s"
+              .formatted(pid, path, e.getMessage(), serving()),
+          e);
     }
   }
 

@@ -24,10 +24,10 @@ final class Peers implements AutoCloseable {
   private final long[] endedNs;
   private volatile boolean closed;
 
-  /** Starts {@code count} processes that send {@code rate} requests a second each. */
-  Peers(int count, int port, int rate, PrintWriter err) throws IOException {
+  /** Starts {@code count} processes that send {@code rate} requests a second each to a node. */
+  Peers(int count, String node, int rate, PrintWriter err) throws IOException {
     this.err = err;
-    command = commandLine(port, rate);
+    command = commandLine(node, rate);
     peers = new Process[count];
     endedNs = new long[count];
     try {
@@ -41,7 +41,7 @@ final class Peers implements AutoCloseable {
     Thread.ofPlatform().daemon().name("rdma4j-peers").start(this::keep);
   }
 
-  private static List<String> commandLine(int port, int rate) {
+  private static List<String> commandLine(String node, int rate) {
     List<String> line = new ArrayList<>();
     line.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     line.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
@@ -52,7 +52,7 @@ final class Peers implements AutoCloseable {
     } else {
       line.addAll(List.of("-cp", System.getProperty("java.class.path"), "io.rdma4j.tools.Main"));
     }
-    line.addAll(List.of("serve-peer", "127.0.0.1:" + port, "--rate", Integer.toString(rate)));
+    line.addAll(List.of("serve-peer", node, "--rate", Integer.toString(rate)));
     return line;
   }
 

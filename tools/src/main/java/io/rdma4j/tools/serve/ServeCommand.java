@@ -7,6 +7,7 @@ import io.rdma4j.transport.Node;
 import io.rdma4j.transport.NodeConfig;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,12 +31,14 @@ import picocli.CommandLine.Spec;
             + " and a monitor with its dashboard; './rdma4j fault' breaks it.",
     exitCodeListHeading = "%nExit status:%n",
     exitCodeList = {
-      "0:the time is over, or a signal ended it",
+      "0:the time is over",
       "64:wrong command line",
-      "70:failure of the command itself"
+      "70:failure of the command itself",
+      "130, 143:ended by Ctrl-C or kill, in good order"
     })
 public final class ServeCommand implements Callable<Integer> {
   private static final int MOST_PEERS = 64;
+  private static final int MOST_PORT = 65_535;
   private static final int MOST_RATE = 1_000_000;
 
   /** Small, so that it can be exhausted. */
@@ -71,6 +74,12 @@ public final class ServeCommand implements Callable<Integer> {
   private @Nullable Path tokenFile;
 
   @Option(
+      names = "--journal",
+      paramLabel = "FILE",
+      description = "File for the node's events, for './rdma4j journal FILE' (default: none).")
+  private @Nullable Path journal;
+
+  @Option(
       names = "--peers",
       paramLabel = "N",
       description = "Processes that send requests (default: ${DEFAULT-VALUE}).",
@@ -101,6 +110,14 @@ public final class ServeCommand implements Callable<Integer> {
     require(peerCount >= 0 && peerCount <= MOST_PEERS, "--peers", peerCount, "0 to " + MOST_PEERS);
     require(rate >= 1 && rate <= MOST_RATE, "--rate", rate, "1 to " + MOST_RATE);
     require(seconds == null || seconds >= 1, "--seconds", seconds, "1 and more");
+    require(port >= 0 && port <= MOST_PORT, "--port", port, "0 to " + MOST_PORT);
+    require(
+        monitorPort >= 0 && monitorPort <= MOST_PORT,
+        "--monitor-port",
+        monitorPort,
+        "0 to " + MOST_PORT);
+    require(
+        !new InetSocketAddress(bind, 0).isUnresolved(), "--bind", bind, "addresses of this host");
     PrintWriter out = command.commandLine().getOut();
     MonitorConfig monitoring =
         MonitorConfig.defaults()
@@ -113,6 +130,9 @@ public final class ServeCommand implements Callable<Integer> {
         Monitor monitor = Monitor.start(monitoring, node.metrics(), node.journal())) {
       out.println("node       " + text(listening(node)));
       out.println("dashboard  http://" + text(monitor.address()) + "/");
+      if (journal != null) {
+        out.println("journal    ./rdma4j journal " + journal);
+      }
       serve(node, handler, end, hook, out);
     }
     ended.countDown();
@@ -123,7 +143,7 @@ public final class ServeCommand implements Callable<Integer> {
   private void serve(
       Node node, ServeHandler handler, CountDownLatch end, Thread hook, PrintWriter out)
       throws IOException, InterruptedException {
-    try (Peers peers = new Peers(peerCount, listening(node).getPort(), rate, out);
+    try (Peers peers = new Peers(peerCount, text(reachable(listening(node))), rate, out);
         FaultSocket faults = new FaultSocket(new Faults(node, peers, handler)::execute)) {
       out.println("faults     ./rdma4j fault --pid " + faults.pid());
       out.flush();
@@ -156,11 +176,22 @@ public final class ServeCommand implements Callable<Integer> {
   }
 
   private NodeConfig config(ServeHandler handler) {
-    return NodeConfig.builder()
-        .listen(new InetSocketAddress(bind, port), (peer, path) -> handler)
-        .liveness(Duration.ofMillis(250), Duration.ofSeconds(2))
-        .pool(PoolConfig.builder().maxBytes(POOL_BYTES).build())
-        .build();
+    NodeConfig.Builder config =
+        NodeConfig.builder()
+            .listen(new InetSocketAddress(bind, port), (peer, path) -> handler)
+            .liveness(Duration.ofMillis(250), Duration.ofSeconds(2))
+            .pool(PoolConfig.builder().maxBytes(POOL_BYTES).build());
+    if (journal != null) {
+      config.journal(journal);
+    }
+    return config.build();
+  }
+
+  /** Every address includes that of the loopback, which the peers on this host use then. */
+  private static InetSocketAddress reachable(InetSocketAddress listening) {
+    return listening.getAddress().isAnyLocalAddress()
+        ? new InetSocketAddress(InetAddress.getLoopbackAddress(), listening.getPort())
+        : listening;
   }
 
   private static InetSocketAddress listening(Node node) {

@@ -5,10 +5,12 @@ import java.io.BufferedReader;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.channels.UnresolvedAddressException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
@@ -42,7 +44,7 @@ final class MonitorStream implements AutoCloseable {
       answer = http.send(request.build(), HttpResponse.BodyHandlers.ofInputStream());
     } catch (IOException e) {
       http.shutdownNow();
-      throw new IOException("no monitor at " + base + ": " + e, e);
+      throw new IOException("no monitor at " + base + ": " + reason(e), e);
     }
     lines = new BufferedReader(new InputStreamReader(answer.body(), StandardCharsets.UTF_8));
     if (answer.statusCode() != 200) {
@@ -53,6 +55,16 @@ final class MonitorStream implements AutoCloseable {
               ? base + " asks for its token: --token-file FILE"
               : base + " answers " + answer.statusCode() + ": " + said);
     }
+  }
+
+  /** The client's exceptions have their causes, and no words. */
+  private static String reason(IOException failure) {
+    for (Throwable t = failure; t != null; t = t.getCause()) {
+      if (t instanceof UnresolvedAddressException) {
+        return "the host is not known";
+      }
+    }
+    return failure instanceof ConnectException ? "nobody listens there" : failure.toString();
   }
 
   /** Waits for the next second's message, which repeats what news there were in between. */

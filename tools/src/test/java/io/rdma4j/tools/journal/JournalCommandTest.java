@@ -126,6 +126,9 @@ final class JournalCommandTest {
     assertTrue(err.toString().contains("is no journal"), err.toString());
     assertEquals(2, run(file().toString(), "--last", "soon"));
     assertTrue(err.toString().contains("30s, 10m"), err.toString());
+    assertEquals(2, run(file().toString(), "--kind", "port,nonsense"));
+    assertTrue(err.toString().contains("no kind of event has 'nonsense'"), err.toString());
+    assertTrue(err.toString().contains("port_err"), err.toString());
     assertFalse(out.toString().contains("incident"));
   }
 }

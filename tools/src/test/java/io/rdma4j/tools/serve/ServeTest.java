@@ -108,7 +108,12 @@ class ServeTest {
         command(new FaultCommand(), new StringWriter()).execute("no-such-fault"));
     assertEquals(
         CommandLine.ExitCode.USAGE,
-        command(new FaultCommand(), new StringWriter()).execute("kill-peer", "--seconds=0"));
+        command(new FaultCommand(), new StringWriter()).execute("stop-peer", "--seconds=0"));
+    StringWriter said = new StringWriter();
+    assertEquals(
+        CommandLine.ExitCode.USAGE,
+        command(new FaultCommand(), said).execute("kill-peer", "--seconds=7"));
+    assertTrue(said.toString().contains("over at once"), said::toString);
     String all = run(new FaultCommand());
     assertEquals(Fault.values().length, all.lines().count(), all);
   }
