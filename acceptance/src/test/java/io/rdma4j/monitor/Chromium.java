@@ -9,6 +9,7 @@ import com.microsoft.playwright.assertions.PlaywrightAssertions;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /** The system's browser. */
@@ -33,13 +34,12 @@ final class Chromium {
 
   /** Skips the test where there is no browser. */
   static Path require() {
-    Path chromium =
+    Optional<Path> chromium =
         Stream.of("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
             .map(Path::of)
             .filter(Files::isExecutable)
-            .findFirst()
-            .orElse(null);
-    assumeTrue(chromium != null, "no Chromium here; install it: apt-get install chromium");
-    return chromium;
+            .findFirst();
+    assumeTrue(chromium.isPresent(), "no Chromium here; install it: apt-get install chromium");
+    return chromium.orElseThrow();
   }
 }

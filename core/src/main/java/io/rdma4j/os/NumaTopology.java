@@ -33,6 +33,7 @@ public final class NumaTopology {
   private static final int MAX_CPUS = 1 << 16;
 
   private static final String NODES = "/sys/devices/system/node";
+  private static final String ALLOWED_CPUS = "Cpus_allowed_list:";
   private static final Pattern NODE_NAME = Pattern.compile("node(\\d{1,4})");
   private static final Pattern TOTAL_MEMORY = Pattern.compile("MemTotal:\\s+(\\d+) kB");
 
@@ -103,6 +104,21 @@ public final class NumaTopology {
     return node.isPresent() && node.getAsLong() >= 0 && node.getAsLong() < MAX_NODES
         ? (int) node.getAsLong()
         : UNKNOWN;
+  }
+
+  /**
+   * Returns the node that all CPUs belong to on which this process may run ({@code
+   * Cpus_allowed_list} in proc(5)); {@link #UNKNOWN} when they are of several nodes, as without
+   * taskset(1) or numactl(8) on a machine that has several, and when that is not known.
+   */
+  public int nodeOfProcess(SystemRoot root) {
+    Optional<BitSet> allowed =
+        root.readLines("/proc/self/status").stream()
+            .filter(line -> line.startsWith(ALLOWED_CPUS))
+            .findFirst()
+            .flatMap(line -> IdList.parse(line.substring(ALLOWED_CPUS.length()), MAX_CPUS));
+    int[] homes = allowed.orElseGet(BitSet::new).stream().map(this::nodeOfCpu).distinct().toArray();
+    return homes.length == 1 ? homes[0] : UNKNOWN;
   }
 
   private static Optional<BitSet> readIds(SystemRoot root, String path, int limit) {

@@ -6,5 +6,7 @@ package io.rdma4j.provider;
  * @param number its number on this device
  * @param state {@code RTS} while it sends and receives, {@code ERR} once it has failed or is being
  *     taken down
+ * @param port port of the device, counted from 1
+ * @param limits what was agreed on when it was connected
  */
-public record QueuePairStatus(int number, String state) {}
+public record QueuePairStatus(int number, String state, int port, QueuePairLimits limits) {}

@@ -5,7 +5,6 @@ import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
-import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
 import io.rdma4j.status.EventSubject;
 import io.rdma4j.transport.Bootstrap.Established;
@@ -396,6 +395,7 @@ public final class Connection implements AutoCloseable {
         id,
         control.peerAddress(),
         path,
+        endpoint.queuePair(),
         sender.state().name(),
         sender.messagesSent(),
         sender.bytesSent(),
@@ -625,10 +625,6 @@ public final class Connection implements AutoCloseable {
   /** Returns whether it has lost its path and waits for another. */
   boolean isSuspended() {
     return endpoint instanceof ResumableEndpoint resumable && resumable.isSuspended();
-  }
-
-  @Nullable QueuePairStatus queuePair() {
-    return endpoint.queuePair();
   }
 
   Poller poller() {

@@ -1,6 +1,8 @@
 package io.rdma4j.transport;
 
+import io.rdma4j.provider.QueuePairStatus;
 import java.net.InetSocketAddress;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Counters of one connection at one moment. Each counter has one writer and never falls; they are
@@ -9,6 +11,7 @@ import java.net.InetSocketAddress;
  * @param id number of the connection within its node
  * @param peer peer's bootstrap address
  * @param path path used and why
+ * @param queuePair queue pair with what was agreed on for it, null where the path has none
  * @param state state by name
  * @param messagesSent messages, requests and replies handed to the path
  * @param bytesSent their payload bytes
@@ -25,6 +28,7 @@ public record ConnectionStatus(
     long id,
     InetSocketAddress peer,
     PathChoice path,
+    @Nullable QueuePairStatus queuePair,
     String state,
     long messagesSent,
     long bytesSent,

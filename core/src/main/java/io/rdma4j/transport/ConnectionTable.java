@@ -64,7 +64,7 @@ final class ConnectionTable implements TableSource {
 
   private void add(Connection connection, Rows rows) {
     ConnectionStatus now = connection.status();
-    QueuePairStatus queuePair = connection.queuePair();
+    QueuePairStatus queuePair = now.queuePair();
     rows.add(
         now.id(),
         text(now.peer()),

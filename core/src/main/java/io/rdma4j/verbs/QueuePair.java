@@ -16,6 +16,9 @@ public interface QueuePair extends AutoCloseable {
   /** Asks the device for the present state (ibv_query_qp(3)). */
   QueuePairState state();
 
+  /** Asks the device what the queue pair was connected with (ibv_query_qp(3)). */
+  ConnectedPath path();
+
   /** RESET to INIT on a port, with the rights peers get over this queue pair. */
   void toInit(int port, int access);
 

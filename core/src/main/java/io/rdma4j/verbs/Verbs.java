@@ -35,6 +35,14 @@ public interface Verbs {
   Device open(String deviceName);
 
   /**
+   * Returns the IP addresses of this machine by which rdma_cm finds ports of devices, as they are
+   * now. It asks rdma_cm about each address, which takes some ten microseconds.
+   *
+   * @throws io.rdma4j.VerbsException when librdmacm or /dev/infiniband/rdma_cm is missing
+   */
+  List<PortAddress> portAddresses();
+
+  /**
    * Creates an rdma_cm identifier with an event channel of its own. The caller closes it.
    *
    * @throws io.rdma4j.VerbsException when librdmacm or /dev/infiniband/rdma_cm is missing

@@ -139,6 +139,31 @@ class NumaTopologyTest {
     assertEquals(node, NumaTopology.nodeOfDevice(root(), "mlx5_0"));
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "'0', 0",
+    "'0-27,56-83', 0",
+    "'28-29,111', 1",
+    "'27-28', -1",
+    "'0-111', -1",
+    "'0,112', -1",
+    "'', -1",
+    "'many', -1",
+  })
+  void aProcessIsAtHomeWhereAllItsProcessorsAre(String allowed, int node) throws IOException {
+    twoSockets()
+        .file(
+            "proc/self/status",
+            "Name:\tjava\nCpus_allowed:\tff\nCpus_allowed_list:\t" + allowed + "\nTgid:\t1\n");
+    assertEquals(node, read().nodeOfProcess(root()));
+    assertEquals(UNKNOWN, NumaTopology.unknown().nodeOfProcess(root()));
+  }
+
+  @Test
+  void aProcessWithoutAStatusIsAtHomeNowhere() throws IOException {
+    assertEquals(UNKNOWN, twoSockets().read().nodeOfProcess(root()));
+  }
+
   @Test
   void softwareDevicesAreOnNoNode() throws IOException {
     file("sys/class/infiniband/rxe0/parent", "eth0\n");

@@ -82,7 +82,7 @@ final class Sampler implements AutoCloseable {
     long nextNs = sentNs + periodNs;
     while (!closed) {
       long nowNs = System.nanoTime();
-      long leftNs = Math.min(nextNs - nowNs, hasNews ? sentNs + NEWS_NS - nowNs : periodNs);
+      long leftNs = Math.min(nextNs - nowNs, hasNews ? sentNs + NEWS_NS - nowNs : PERIOD_NS);
       if (leftNs > 0) {
         LockSupport.parkNanos(this, leftNs);
         continue;

@@ -1,7 +1,7 @@
 "use strict";
 /* The live page. Each second, and at news of an incident, a message comes from /stream: figures for the
-   charts, the health, the metrics that are read here, all tables, the incidents. Texts from outside are
-   set as text, never as HTML. */
+   charts, the health, the metrics that are read here, all tables, the incidents. Texts from outside are set as
+   text, never as HTML. */
 
 const $ = id => document.getElementById(id);
 const MOST_CHANGES = 100;

@@ -13,7 +13,9 @@ import io.rdma4j.verbs.CmEvent;
 import io.rdma4j.verbs.CmId;
 import io.rdma4j.verbs.CmParameters;
 import io.rdma4j.verbs.CompletionQueue;
+import io.rdma4j.verbs.ConnectedPath;
 import io.rdma4j.verbs.Device;
+import io.rdma4j.verbs.PortAddress;
 import io.rdma4j.verbs.ProtectionDomain;
 import io.rdma4j.verbs.QueuePair;
 import io.rdma4j.verbs.QueuePairConfig;
@@ -21,6 +23,7 @@ import io.rdma4j.verbs.QueuePairState;
 import io.rdma4j.verbs.Verbs;
 import java.net.InetSocketAddress;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -118,6 +121,21 @@ final class RdmaCmLabTest {
     assertEquals(reported ? expected : QueuePairState.RESET, end.queuePair().state());
   }
 
+  @Test
+  void theAddressesOfPortsAreFound() {
+    List<PortAddress> found = VERBS.portAddresses();
+    for (String[] expected : new String[][] {{ROCE, "rxe"}, {IWARP, "siw"}}) {
+      PortAddress port =
+          found.stream()
+              .filter(address -> address.address().getHostAddress().equals(expected[0]))
+              .findFirst()
+              .orElseThrow(() -> new AssertionError(expected[0] + " is not in " + found));
+      assertEquals(1, port.port());
+      assertTrue(port.device().startsWith(expected[1]), port.toString());
+      assertTrue(port.prefixBits() > 0 && port.prefixBits() <= 32, port.toString());
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {ROCE, IWARP})
   void connectsExchangesPrivateDataAndDisconnects(String address) {
@@ -141,6 +159,16 @@ final class RdmaCmLabTest {
         assertArrayEquals(new byte[] {1, 2, 3}, Arrays.copyOf(established.privateData(), 3));
         assertState(QueuePairState.RTS, clientEnd);
         assertState(QueuePairState.RTS, serverEnd);
+        if (address.equals(ROCE)) {
+          int mtuBytes = client.device().port(1).activeMtuBytes();
+          for (End end : new End[] {clientEnd, serverEnd}) {
+            ConnectedPath path = end.queuePair().path();
+            assertEquals(mtuBytes, path.mtuBytes());
+            assertTrue(path.gidIndex() >= 0, path.toString());
+            assertEquals(4, path.readsStarted());
+            assertEquals(4, path.readsServed());
+          }
+        }
         client.disconnect();
         await(server, CmEvent.Type.DISCONNECTED);
         server.disconnect();

@@ -25,6 +25,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -188,6 +189,38 @@ final class NodeEventsTest {
         assertNotEquals(
             queuePair, again.subject().queuePair(), "a dead queue pair is not used again");
         assertTrue(again.send(order, 0, 100) >= 0);
+      }
+    }
+  }
+
+  /** Field case O-20: an overrun ends what ran over its queues, and the next have queues anew. */
+  @Test
+  void anOverrunEndsItsConnectionsAndRequestsAlone() throws InterruptedException {
+    try (Node db = server(config("verbs"));
+        Node app = Node.start(config("verbs").build())) {
+      Connection spared = app.connect(at(db), IGNORE);
+      List<Connection> lost = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        lost.add(app.connect(at(db), IGNORE));
+      }
+      Ends ends = new Ends();
+      MemorySegment source = MemorySegment.ofArray(new byte[8]);
+      for (int i = 0; i < 20; i++) {
+        assertTrue(lost.get(i % 3).request(source, 0, 8, 100_000_000_000L, i, ends) > 0);
+      }
+      for (Connection connection : lost) {
+        ScriptedQueuePair of = queuePairOf(connection);
+        device.raise(AsyncEvent.Type.CQ_ERR, of.sendCompletions(), 0);
+      }
+      await("the requests", () -> ends.count.get() == 20);
+      await("the connections", () -> lost.stream().noneMatch(Connection::isOpen));
+      await("the cause", () -> has(app, "completion-queue-overrun"));
+      String figures = event(app, e -> e.kind() == EventKind.CQ_ERR).text();
+      assertTrue(figures.contains("receives are outstanding"), figures);
+      assertTrue(spared.isOpen());
+      try (Connection next = app.connect(at(db), IGNORE)) {
+        assertTrue(next.isOpen());
+        assertEquals(0, device.unacknowledgedEvents());
       }
     }
   }

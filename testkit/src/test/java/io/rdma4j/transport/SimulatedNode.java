@@ -50,7 +50,8 @@ final class SimulatedNode {
     this.clock = clock;
     this.random = random;
     int sharedReceives = random.nextBoolean() ? 0 : 64 + random.nextInt(64);
-    var settings = new VerbsSettings(1 + random.nextInt(16), 0, 0, sharedReceives);
+    var settings =
+        new VerbsSettings(1 + random.nextInt(16), 0, 0).withSharedReceives(sharedReceives);
     provider = wrapping.apply(new VerbsProvider(verbs, settings, clock));
     scratch = Arena.ofAuto().allocate(Math.max(1, sizes.maxMessageBytes()));
     node = Node.driven(config(sizes, sharedReceives), List.of(provider), clock);

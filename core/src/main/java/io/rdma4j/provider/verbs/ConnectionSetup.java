@@ -4,17 +4,21 @@ import io.rdma4j.Rdma4jException;
 import io.rdma4j.VerbsException;
 import io.rdma4j.provider.EndpointConfig;
 import io.rdma4j.provider.Handshake;
+import io.rdma4j.provider.verbs.PortFacts.Link;
 import io.rdma4j.verbs.CmEvent;
 import io.rdma4j.verbs.CmId;
 import io.rdma4j.verbs.CmParameters;
+import io.rdma4j.verbs.ConnectedPath;
 import io.rdma4j.verbs.Verbs;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -24,7 +28,11 @@ import java.util.function.Function;
  *
  * <pre>
  *  initiator                                   acceptor
- *                                              bind to the bootstrap's local address, listen
+ *                        -- PORTS --&gt;          choose a pair of ports, and who listens
+ *                       &lt;-- CHOICE --
+ *
+ *  who connects (the initiator, mostly)        who listens
+ *                                              bind to its port's address, listen
  *                     &lt;-- LISTENING(port) --
  *  resolve address and route
  *  queue pair, slots, receives
@@ -35,6 +43,7 @@ import java.util.function.Function;
  *                     &lt;-- DONE -- DONE --&gt;
  * </pre>
  *
+ * {@link PortMessage} and {@link StepMessage} draw the messages, {@link PortPair} has the choice.
  * The last exchange makes sure that neither end takes up a connection the other one has given up.
  * Whatever fails gives everything back.
  */
@@ -58,6 +67,7 @@ final class ConnectionSetup {
   private static final int RNR_RETRY_COUNT = 6;
 
   private final Verbs verbs;
+  private final LocalPorts ports;
   private final Function<String, DeviceContext> contexts;
   private final Handshake handshake;
   private final EndpointConfig config;
@@ -68,16 +78,19 @@ final class ConnectionSetup {
   /**
    * Prepares a set-up.
    *
+   * @param ports tells what this machine has
    * @param contexts finds an opened device by its name, or throws
    * @param firstCredits data messages that the peer may send at once
    */
   ConnectionSetup(
       Verbs verbs,
+      LocalPorts ports,
       Function<String, DeviceContext> contexts,
       Handshake handshake,
       EndpointConfig config,
       int firstCredits) {
     this.verbs = verbs;
+    this.ports = ports;
     this.contexts = contexts;
     this.handshake = handshake;
     this.config = config;
@@ -85,16 +98,45 @@ final class ConnectionSetup {
   }
 
   VerbsEndpoint initiate() throws IOException {
-    int port = expectStep(StepMessage.LISTENING);
-    var target = new InetSocketAddress(handshake.peerAddress().getAddress(), port);
-    return withFreePort(() -> connect(target));
+    List<LocalPort> usable = usablePorts();
+    PortMessage.sendPorts(handshake, usable);
+    PortPair pair = PortMessage.receiveChoice(handshake, usable);
+    return pair.acceptorListens() ? connectOver(pair) : listenOn(pair);
   }
 
   VerbsEndpoint accept() throws IOException {
-    try (CmId listener = withFreePort(this::listen)) {
+    List<LocalPort> usable = usablePorts();
+    List<PortFacts> peers = PortMessage.receivePorts(handshake);
+    var bootstrap =
+        new PortPair.Bootstrap(
+            handshake.localAddress().getAddress(), handshake.peerAddress().getAddress());
+    PortPair pair = PortPair.choose(usable, peers, bootstrap);
+    PortMessage.sendChoice(handshake, pair, peers);
+    return pair.acceptorListens() ? listenOn(pair) : connectOver(pair);
+  }
+
+  private List<LocalPort> usablePorts() throws IOException {
+    try {
+      return ports.usable(handshake.localAddress().getAddress());
+    } catch (Rdma4jException e) {
+      throw new IOException(e.getMessage(), e);
+    }
+  }
+
+  private VerbsEndpoint connectOver(PortPair pair) throws IOException {
+    int port = expectStep(StepMessage.LISTENING);
+    InetAddress bootstrap = handshake.peerAddress().getAddress();
+    InetAddress peer = pair.peer().address();
+    // The same address, but a link-local one has its scope there.
+    var target = new InetSocketAddress(peer.equals(bootstrap) ? bootstrap : peer, port);
+    return withFreePort(() -> connect(pair, target));
+  }
+
+  private VerbsEndpoint listenOn(PortPair pair) throws IOException {
+    try (CmId listener = withFreePort(() -> listen(pair))) {
       sendStep(StepMessage.LISTENING, listener.localAddress().getPort());
       expectStep(StepMessage.READY);
-      return acceptFrom(listener);
+      return acceptFrom(listener, pair);
     } catch (Rdma4jException e) {
       throw new IOException(e.getMessage(), e);
     }
@@ -134,15 +176,15 @@ final class ConnectionSetup {
     }
   }
 
-  private VerbsEndpoint connect(InetSocketAddress target) throws IOException {
+  private VerbsEndpoint connect(PortPair pair, InetSocketAddress target) throws IOException {
     try (var undo = new Undo()) {
       CmId id = undo.stack.own(verbs.createCmId());
-      var source = new InetSocketAddress(handshake.localAddress().getAddress(), 0);
+      var source = new InetSocketAddress(pair.own().facts().address(), 0);
       id.resolveAddress(source, target, resolveTimeoutMs());
       expect(id, CmEvent.Type.ADDR_RESOLVED, "resolving " + target);
       id.resolveRoute(resolveTimeoutMs());
       expect(id, CmEvent.Type.ROUTE_RESOLVED, "resolving the route to " + target);
-      VerbsEndpoint endpoint = open(id, undo.stack);
+      VerbsEndpoint endpoint = open(id, pair, undo.stack);
       if (!readySent) {
         sendStep(StepMessage.READY, 0);
         readySent = true;
@@ -151,38 +193,59 @@ final class ConnectionSetup {
       id.connect(parameters(handshake.token(), endpoint.context(), reads));
       CmEvent answer = expect(id, CmEvent.Type.ESTABLISHED, "connecting to " + target);
       endpoint.offerOneSided(Math.min(reads, answer.initiatorDepth()), pathId());
-      return undo.keep(finish(endpoint));
+      return undo.keep(finish(endpoint, pair));
     }
   }
 
-  private CmId listen() {
+  private CmId listen(PortPair pair) {
     try (var undo = new Undo()) {
       CmId listener = undo.stack.own(verbs.createCmId());
-      listener.bind(new InetSocketAddress(handshake.localAddress().getAddress(), 0));
+      listener.bind(new InetSocketAddress(pair.own().facts().address(), 0));
       listener.listen(BACKLOG);
       return undo.keep(listener);
     }
   }
 
-  private VerbsEndpoint acceptFrom(CmId listener) throws IOException {
+  private VerbsEndpoint acceptFrom(CmId listener, PortPair pair) throws IOException {
     try (var undo = new Undo()) {
       CmEvent request = awaitRequest(listener);
       CmId id = undo.stack.own(Objects.requireNonNull(request.newId()));
-      VerbsEndpoint endpoint = open(id, undo.stack);
+      VerbsEndpoint endpoint = open(id, pair, undo.stack);
       int reads = Math.min(endpoint.context().mostReadsStarted(), request.initiatorDepth());
       id.accept(parameters(NO_DATA, endpoint.context(), reads));
       expect(id, CmEvent.Type.ESTABLISHED, "accepting");
       endpoint.offerOneSided(reads, pathId());
-      return undo.keep(finish(endpoint));
+      return undo.keep(finish(endpoint, pair));
     } catch (PostRefusedException e) {
       throw new IOException(e.getMessage(), e);
     }
   }
 
-  private VerbsEndpoint open(CmId id, ResourceStack stack) throws IOException {
+  private VerbsEndpoint open(CmId id, PortPair pair, ResourceStack stack) throws IOException {
     DeviceContext context = contexts.apply(id.device().name());
-    String peer = handshake.peerAddress().getAddress().getHostAddress();
+    String peer = pair.peer().address().getHostAddress();
     return QueuePairSetup.open(context, id, config, peerFirstCredits, peer, stack);
+  }
+
+  /**
+   * Returns what the queue pair was connected with.
+   *
+   * @throws IOException when its packets are larger than one of the ports carries: small messages
+   *     would get through, and large ones be lost
+   */
+  private static ConnectedPath path(VerbsEndpoint endpoint, PortPair pair) throws IOException {
+    if (pair.peer().link() == Link.IWARP) {
+      return new ConnectedPath(0, -1, 1, 1); // TCP cuts the stream as it likes
+    }
+    ConnectedPath path = endpoint.devicesQueuePair().path();
+    if (pair.peer().link() == Link.ROCE && path.mtuBytes() > pair.mtuBytes()) {
+      throw new IOException(
+          String.format(
+              "rdma_cm has set an MTU of %d, but the port here carries %d and the peer's %d: give"
+                  + " both network devices the same MTU",
+              path.mtuBytes(), pair.own().facts().mtuBytes(), pair.peer().mtuBytes()));
+    }
+    return path;
   }
 
   /** The token is new for each attempt, and both ends have it. */
@@ -190,7 +253,14 @@ final class ConnectionSetup {
     return ByteBuffer.wrap(handshake.token()).getLong();
   }
 
-  private VerbsEndpoint finish(VerbsEndpoint endpoint) throws IOException {
+  private VerbsEndpoint finish(VerbsEndpoint endpoint, PortPair pair) throws IOException {
+    ConnectedPath path = path(endpoint, pair);
+    endpoint.facts().connected(path, pair);
+    String doubt = ports.doubt(pair.own(), path.gidIndex());
+    if (!doubt.isEmpty()) {
+      endpoint.facts().add(doubt);
+      LOG.log(Level.WARNING, endpoint.description());
+    }
     endpoint.peerMaySend();
     sendStep(StepMessage.DONE, 0);
     expectStep(StepMessage.DONE);

@@ -31,10 +31,12 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
   private final Device device;
   private final VerbsSettings settings;
   private final NanoClock clock;
-  private final boolean servesPeers;
+  private final boolean iwarp;
+  private final int distance;
   private final DeviceEvents events;
   private final ProtectionDomain domain;
   private final Set<VerbsEndpoint> endpoints = ConcurrentHashMap.newKeySet();
+  private final LinkChanges links;
   private final ReentrantLock eventLock = new ReentrantLock();
   private volatile @Nullable ReceiveMemory receiveMemory;
 
@@ -50,15 +52,23 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
   /**
    * Takes ownership of the device, also when this fails.
    *
-   * @param servesPeers whether it is of a kind that {@link VerbsOneSided} works with
+   * @param iwarp whether it is of the kind that {@link VerbsOneSided} does not work with
+   * @param distance as in {@link PortFacts}
    */
   DeviceContext(
-      Device device, VerbsSettings settings, NanoClock clock, boolean servesPeers, EventSink sink) {
+      Device device,
+      VerbsSettings settings,
+      NanoClock clock,
+      boolean iwarp,
+      int distance,
+      EventSink sink) {
     this.device = device;
     this.events = new DeviceEvents(device.name(), sink);
     this.settings = settings;
     this.clock = clock;
-    this.servesPeers = servesPeers;
+    this.iwarp = iwarp;
+    this.distance = distance;
+    links = new LinkChanges(clock);
     try {
       domain = device.allocateProtectionDomain();
     } catch (RuntimeException e) {
@@ -143,7 +153,26 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
 
   @Override
   public boolean servesPeers() {
-    return servesPeers;
+    return !iwarp;
+  }
+
+  boolean isIwarp() {
+    return iwarp;
+  }
+
+  /** Returns the distance of {@link PortFacts}. */
+  int distance() {
+    return distance;
+  }
+
+  /** Returns how many connections a port has now. */
+  int connections(int port) {
+    return (int) endpoints.stream().filter(endpoint -> endpoint.port() == port).count();
+  }
+
+  /** Returns whether a port's link went or came a moment ago. */
+  boolean isSettling(int port) {
+    return links.isSettling(port);
   }
 
   /** Returns how many reads and atomics a queue pair may have under way. */
@@ -157,7 +186,7 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
   }
 
   private int mostReads(int limit) {
-    return servesPeers ? Math.min(VerbsOneSided.MAX_READS, limit) : 1;
+    return !iwarp ? Math.min(VerbsOneSided.MAX_READS, limit) : 1;
   }
 
   /** Returns the largest message of a port, which is the most that one operation moves. */
@@ -291,6 +320,7 @@ final class DeviceContext implements MemoryRegistrar, AutoCloseable {
 
   private void take(AsyncEvent event) {
     events.tell(event, user(event));
+    links.note(event);
     switch (event.type()) {
       case CQ_ERR -> failSource(event, Kind.DEVICE, "completion queue overrun");
       case QP_FATAL -> failSource(event, Kind.DEVICE, "queue pair in fatal error");

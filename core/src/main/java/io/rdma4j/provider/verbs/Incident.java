@@ -20,13 +20,13 @@ final class Incident {
   private static final int RNR_RETRY_EXCEEDED = 13;
   private static final int RESPONSE_TIMEOUT = 20;
 
-  private final String where;
+  private final QueuePairFacts where;
   private int status = Completions.SUCCESS;
   private int vendorError;
   private boolean onReceive;
   private int followers;
 
-  Incident(String where) {
+  Incident(QueuePairFacts where) {
     this.where = where;
   }
 

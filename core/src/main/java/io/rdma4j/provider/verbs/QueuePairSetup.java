@@ -59,19 +59,17 @@ final class QueuePairSetup {
         context.settings().sharedReceives() == 0
             ? null
             : stack.own(SharedReceiveSide.join(context, window));
-    QueuePair queuePair =
-        stack.own(
-            id.createQueuePair(
-                context.domain(),
-                new QueuePairConfig(
-                    completions,
-                    completions,
-                    sendCount,
-                    shared == null ? receiveCount : 0,
-                    sendEntries,
-                    sendEntries,
-                    WISHED_INLINE_BYTES,
-                    shared == null ? null : shared.queue())));
+    QueuePairConfig wanted =
+        new QueuePairConfig(
+            completions,
+            completions,
+            sendCount,
+            shared == null ? receiveCount : 0,
+            sendEntries,
+            sendEntries,
+            WISHED_INLINE_BYTES,
+            shared == null ? null : shared.queue());
+    QueuePair queuePair = stack.own(id.createQueuePair(context.domain(), wanted));
     ReceiveSide receives =
         shared == null ? ownReceives(context, queuePair, config, sendEntries > 1, stack) : shared;
     SendSide sends =
@@ -90,7 +88,7 @@ final class QueuePairSetup {
         peer + moderation + (shared == null ? "" : ", receives shared with other peers"),
         config,
         channel,
-        completions,
+        wanted,
         queuePair,
         sends,
         receives,

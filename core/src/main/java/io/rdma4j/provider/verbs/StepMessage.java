@@ -9,9 +9,9 @@ import java.nio.ByteBuffer;
  * The messages of the set-up, 16 bytes each, big endian.
  *
  * <pre>
- *  0  step              1   LISTENING (acceptor), READY (initiator), DONE (both)
+ *  0  step              1   LISTENING (who listens), READY (who connects), DONE (both)
  *  1  version           1
- *  2  port              2   rdma_cm port of the acceptor in LISTENING, else 0
+ *  2  port              2   rdma_cm port of who listens in LISTENING, else 0
  *  4  window            4   most data messages under way in one direction
  *  8  maxMessageBytes   4   payload each receive has room for
  * 12  firstCredits      4   data messages the sender of this has receives for at the start
@@ -26,7 +26,7 @@ final class StepMessage {
   static final byte DONE = 3;
 
   private static final int BYTES = 16;
-  private static final byte VERSION = 2;
+  static final byte VERSION = 3;
 
   private StepMessage() {}
 

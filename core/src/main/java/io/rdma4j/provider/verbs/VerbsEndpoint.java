@@ -12,15 +12,13 @@ import io.rdma4j.provider.OneSided;
 import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
 import io.rdma4j.status.EventSubject;
-import io.rdma4j.verbs.CmEvent;
 import io.rdma4j.verbs.CmId;
 import io.rdma4j.verbs.CompletionChannel;
-import io.rdma4j.verbs.CompletionQueue;
 import io.rdma4j.verbs.Completions;
 import io.rdma4j.verbs.QueuePair;
+import io.rdma4j.verbs.QueuePairConfig;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,8 +36,6 @@ import org.jspecify.annotations.Nullable;
  * first.
  */
 final class VerbsEndpoint implements Endpoint {
-  private static final int BATCH = 32;
-
   /** Bounds a poll beside a sender that keeps the queue busy. */
   private static final int MAX_TOKENS_PER_POLL = 256;
 
@@ -64,36 +60,22 @@ final class VerbsEndpoint implements Endpoint {
   }
 
   private final DeviceContext context;
-  private final CmId id;
   private final EndpointConfig config;
-  private final CompletionChannel channel;
-  private final CompletionQueue completionQueue;
   private final QueuePair queuePair;
   private final SendSide sends;
   private final ReceiveSide receives;
   private final Arrivals arrivals;
+  private final CompletionFeed completions;
   private final ResourceStack resources;
-  private final Completions batch;
   private final Incident incident;
-  private final int port;
-  private final int queuePairNumber;
-  private final AtomicReference<@Nullable EndpointFailure> trouble = new AtomicReference<>();
-  private final Object eventLock = new Object();
+  private final QueuePairFacts facts;
+  private final EndpointEvents events;
 
   private volatile State state = State.OPEN;
 
   /** Set before the endpoint is handed out. */
   private @Nullable VerbsOneSided oneSided;
 
-  private String description;
-
-  private boolean eventsClosed;
-
-  /** The completion queue announces its next completion; the set-up has asked for that. */
-  private boolean armed = true;
-
-  private int batchCount;
-  private int batchCursor;
   private long drainStartNs;
   private boolean queueLost;
 
@@ -109,36 +91,32 @@ final class VerbsEndpoint implements Endpoint {
       String peer,
       EndpointConfig config,
       CompletionChannel channel,
-      CompletionQueue completionQueue,
+      QueuePairConfig made,
       QueuePair queuePair,
       SendSide sends,
       ReceiveSide receives,
       ResourceStack resources) {
     this.context = context;
-    this.id = id;
     this.config = config;
-    this.channel = channel;
-    this.completionQueue = completionQueue;
     this.queuePair = queuePair;
     this.sends = sends;
     this.receives = receives;
     arrivals = new Arrivals(receives, sends, config);
     this.resources = resources;
-    batch = resources.own(new Completions(BATCH));
-    port = id.devicePort();
-    description = "verbs " + context.name() + " port " + port + " to " + peer;
-    queuePairNumber = queuePair.number();
-    incident = new Incident("queue pair " + queuePairNumber + ", " + description);
+    completions = resources.own(new CompletionFeed(made.sendQueue(), channel, arrivals));
+    facts = new QueuePairFacts(context.name(), id.devicePort(), queuePair, made, peer);
+    events = new EndpointEvents(context, id, facts.subject());
+    incident = new Incident(facts);
   }
 
   @Override
   public String description() {
-    return description;
+    return facts.description();
   }
 
   @Override
   public String device() {
-    return context.name();
+    return facts.device();
   }
 
   @Override
@@ -154,15 +132,15 @@ final class VerbsEndpoint implements Endpoint {
   @Override
   public @Nullable QueuePairStatus queuePair() {
     return switch (state) {
-      case OPEN -> new QueuePairStatus(queuePairNumber, "RTS");
-      case DRAINING, ENDED -> new QueuePairStatus(queuePairNumber, "ERR");
+      case OPEN -> facts.status("RTS");
+      case DRAINING, ENDED -> facts.status("ERR");
       case CLOSED -> null;
     };
   }
 
   @Override
   public EventSubject subject() {
-    return EventSubject.queuePair(context.name(), port, queuePair.number());
+    return facts.subject();
   }
 
   /** Returns in words what is with the device. */
@@ -173,7 +151,7 @@ final class VerbsEndpoint implements Endpoint {
   }
 
   int port() {
-    return port;
+    return facts.port();
   }
 
   @Override
@@ -185,15 +163,23 @@ final class VerbsEndpoint implements Endpoint {
     return context;
   }
 
+  QueuePair devicesQueuePair() {
+    return queuePair;
+  }
+
+  QueuePairFacts facts() {
+    return facts;
+  }
+
   /** Takes up operations on the peer's memory, once the two devices have agreed on their number. */
   void offerOneSided(int maxReads, long pathId) {
-    int maxTransferBytes = context.maxTransferBytes(port);
+    int maxTransferBytes = context.maxTransferBytes(facts.port());
     if (context.servesPeers() && maxReads > 0) {
       oneSided =
           new VerbsOneSided(
               this, sends, context.device().attributes(), maxTransferBytes, maxReads, pathId);
       if (!oneSided.servesAtomics()) {
-        description += ", the peer's atomics by message: the device's are not atomic towards us";
+        facts.add("the peer's atomics by message: the device's are not atomic towards us");
       }
     }
   }
@@ -221,8 +207,7 @@ final class VerbsEndpoint implements Endpoint {
   @SuppressWarnings("ReferenceEquality") // an event names the very object
   boolean uses(@Nullable AutoCloseable object) {
     return object == queuePair
-        || object == completionQueue
-        || (object != null && receives.uses(object));
+        || (object != null && (completions.isOf(object) || receives.uses(object)));
   }
 
   /** The device has said that the queue pair takes no more of the shared receives. */
@@ -307,13 +292,13 @@ final class VerbsEndpoint implements Endpoint {
   }
 
   long failSend(RuntimeException e) {
-    report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+    events.report(e);
     return SendResult.NOT_CONNECTED;
   }
 
   /** Ends the endpoint at its next poll; the first report is the cause. Any thread. */
   void report(EndpointFailure failure) {
-    trouble.compareAndSet(null, failure);
+    events.report(failure);
   }
 
   @Override
@@ -331,14 +316,14 @@ final class VerbsEndpoint implements Endpoint {
     boolean empty = false;
     try {
       while (messages < messageLimit && tokens < MAX_TOKENS_PER_POLL && !empty && !broken) {
-        if (!nextCompletion()) {
+        if (!completions.hasNext()) {
           empty = true;
-        } else if (batch.status(batchCursor) != Completions.SUCCESS) {
-          tokens += onError(batchCursor++, listener);
+        } else if (!completions.nextSucceeded()) {
+          tokens += onError(completions.take(), listener);
           broken = true;
         } else {
-          int i = batchCursor++;
-          long wrId = batch.wrId(i);
+          int i = completions.take();
+          long wrId = completions.batch().wrId(i);
           if (WorkRequestId.isReceive(wrId)) {
             messages += onReceive(i, listener);
           } else {
@@ -353,11 +338,11 @@ final class VerbsEndpoint implements Endpoint {
         endBatch(messages, listener);
       }
     } catch (PostRefusedException | VerbsException e) {
-      report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+      events.report(e);
       broken = true;
     }
     // What others report waits until everything that has arrived is delivered.
-    if (broken || (empty && trouble.get() != null)) {
+    if (broken || (empty && events.trouble() != null)) {
       tokens += beginDraining(listener);
     }
     return messages + tokens;
@@ -376,25 +361,9 @@ final class VerbsEndpoint implements Endpoint {
     }
   }
 
-  /** Moves to the next completion; false when the queue is empty. */
-  private boolean nextCompletion() {
-    if (batchCursor < batchCount) {
-      return true;
-    }
-    batchCursor = 0;
-    batchCount = 0;
-    batchCount = completionQueue.poll(batch);
-    for (int i = 1; i < batchCount; i++) {
-      if (batch.status(i) == Completions.SUCCESS && WorkRequestId.isReceive(batch.wrId(i))) {
-        arrivals.touch(WorkRequestId.slot(batch.wrId(i)));
-      }
-    }
-    return batchCount > 0;
-  }
-
   @Override
   public int eventDescriptor() {
-    return channel.descriptor();
+    return completions.descriptor();
   }
 
   /** Poll, arm, poll: a completion that came before the arming raises no event. */
@@ -408,29 +377,23 @@ final class VerbsEndpoint implements Endpoint {
   }
 
   private Rest armOpen() {
-    if (trouble.get() != null || sends.hasUnposted() || sends.owesCredits()) {
+    if (events.trouble() != null || sends.hasUnposted() || sends.owesCredits()) {
       return Rest.NONE;
     }
     try {
-      while (armed && channel.await(0)) {
-        armed = false; // an event of the past, and there may be more than one
-      }
-      if (!armed) {
-        completionQueue.requestNotification(false);
-        armed = true;
-      }
-      if (nextCompletion()) {
+      if (completions.armAndLook()) {
         return Rest.NONE;
       }
     } catch (VerbsException e) {
-      report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+      events.report(e);
       return Rest.NONE;
     }
-    return channel.descriptor() < 0 ? Rest.BRIEF : Rest.UNTIL_EVENT;
+    return completions.descriptor() < 0 ? Rest.BRIEF : Rest.UNTIL_EVENT;
   }
 
   /** Returns the messages delivered: 1 or 0. */
   private int onReceive(int i, EndpointListener listener) {
+    Completions batch = completions.batch();
     int slot = WorkRequestId.slot(batch.wrId(i));
     int messages =
         batch.opcode(i) == Completions.OPCODE_RECEIVE_WRITE_WITH_IMM
@@ -438,18 +401,11 @@ final class VerbsEndpoint implements Endpoint {
             : arrivals.take(slot, batch.lengthBytes(i), listener);
     EndpointFailure end = arrivals.end();
     if (end != null) {
-      onPeersEnd(end);
+      events.reportPeersEnd(end);
+      broken = true;
+      peerDone = true;
     }
     return messages;
-  }
-
-  /** A goodbye explains a disconnect that was seen before it. */
-  private void onPeersEnd(EndpointFailure end) {
-    boolean explains = end.kind() == Kind.PEER_CLOSED;
-    trouble.updateAndGet(
-        before -> before == null || (explains && before.kind() == Kind.PEER_LOST) ? end : before);
-    broken = true;
-    peerDone = true;
   }
 
   @Override
@@ -459,6 +415,7 @@ final class VerbsEndpoint implements Endpoint {
 
   /** Notes a failed completion; its request and all sends before it are back. */
   private int onError(int i, EndpointListener listener) {
+    Completions batch = completions.batch();
     long wrId = batch.wrId(i);
     boolean receive = WorkRequestId.isReceive(wrId);
     incident.note(receive, batch.status(i), batch.vendorError(i));
@@ -490,13 +447,13 @@ final class VerbsEndpoint implements Endpoint {
     } catch (VerbsException e) {
       // Then only destroying it makes the device let go.
       queueLost = true;
-      report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+      events.report(e);
     }
   }
 
   private int drain(EndpointListener listener) {
     if (receives.areShared()) {
-      drainEvents();
+      events.takeOfDevice();
     }
     // Looked at first: what the device has given back by then is taken below.
     boolean receivesBack = receives.isDrained();
@@ -505,7 +462,7 @@ final class VerbsEndpoint implements Endpoint {
     // A tail of unsignaled sends that went out before the error never completes: it comes back when
     // the queue pair is destroyed.
     boolean drained = receivesBack && (sends.outstanding() == 0 || elapsedNs > CAUSE_BOUND_NS);
-    boolean causeKnown = incident.hasCause() || trouble.get() != null;
+    boolean causeKnown = incident.hasCause() || events.trouble() != null;
     if (drained && (causeKnown || elapsedNs > CAUSE_BOUND_NS)) {
       return tokens + sends.giveBackUnposted(listener) + end(listener);
     }
@@ -525,10 +482,11 @@ final class VerbsEndpoint implements Endpoint {
   private int takeBackCompleted(EndpointListener listener) {
     int work = 0;
     try {
-      while (!queueLost && nextCompletion()) {
-        int i = batchCursor++;
-        long wrId = batch.wrId(i);
-        if (batch.status(i) != Completions.SUCCESS) {
+      while (!queueLost && completions.hasNext()) {
+        boolean succeeded = completions.nextSucceeded();
+        int i = completions.take();
+        long wrId = completions.batch().wrId(i);
+        if (!succeeded) {
           work += onError(i, listener);
         } else if (state == State.DRAINING && !peerDone && WorkRequestId.isReceive(wrId)) {
           work += onReceive(i, listener);
@@ -538,15 +496,15 @@ final class VerbsEndpoint implements Endpoint {
       }
     } catch (PostRefusedException | VerbsException e) {
       queueLost = true;
-      report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+      events.report(e);
     }
     return work;
   }
 
   private int end(EndpointListener listener) {
     state = State.ENDED;
-    incident.tell(context.events().sink(), subject());
-    EndpointFailure reported = trouble.get();
+    incident.tell(context.events().sink(), facts.subject());
+    EndpointFailure reported = events.trouble();
     EndpointFailure cause;
     if (reported != null && (reported.kind() == Kind.PEER_CLOSED || !incident.hasCause())) {
       cause = incident.withFollowers(reported);
@@ -561,42 +519,7 @@ final class VerbsEndpoint implements Endpoint {
 
   @Override
   public void housekeep(long nowNs) {
-    synchronized (eventLock) {
-      if (eventsClosed) {
-        return;
-      }
-      drainEvents();
-      try {
-        for (CmEvent event; (event = id.awaitEvent(0)) != null; ) {
-          onConnectionEvent(event);
-        }
-      } catch (VerbsException e) {
-        report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
-      }
-    }
-  }
-
-  private void drainEvents() {
-    try {
-      context.drainEvents();
-    } catch (VerbsException e) {
-      report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
-    }
-  }
-
-  private void onConnectionEvent(CmEvent event) {
-    context.events().tell(event, subject());
-    switch (event.type()) {
-      case DISCONNECTED ->
-          report(new EndpointFailure(Kind.PEER_LOST, "the peer's end was disconnected"));
-      case DEVICE_REMOVAL ->
-          report(new EndpointFailure(Kind.DEVICE, "the device is being removed"));
-      case ADDR_CHANGE ->
-          report(new EndpointFailure(Kind.DEVICE, "the address moved to another device"));
-      default -> {
-        // Time-wait and the like do not concern an established connection.
-      }
-    }
+    events.take();
   }
 
   @Override
@@ -608,7 +531,7 @@ final class VerbsEndpoint implements Endpoint {
     state = State.CLOSED;
     arrivals.stopReposting();
     try {
-      if (before == State.OPEN && trouble.get() == null) {
+      if (before == State.OPEN && events.trouble() == null) {
         sayGoodbye(listener);
       }
       sends.shut();
@@ -634,7 +557,7 @@ final class VerbsEndpoint implements Endpoint {
     try {
       sends.shutWithGoodbye();
     } catch (PostRefusedException e) {
-      report(new EndpointFailure(Kind.DEVICE, String.valueOf(e.getMessage())));
+      events.report(e);
     }
     long startNs = context.clock().nanoTime();
     while (!queueLost
@@ -651,7 +574,7 @@ final class VerbsEndpoint implements Endpoint {
     long startNs = context.clock().nanoTime();
     boolean last = false;
     while (!last && !queueLost && within(startNs, DRAIN_BOUND_NS)) {
-      drainEvents();
+      events.takeOfDevice();
       last = receives.isDrained();
       takeBackCompleted(listener);
       Thread.onSpinWait();
@@ -664,11 +587,6 @@ final class VerbsEndpoint implements Endpoint {
 
   private void giveBack() {
     context.remove(this);
-    synchronized (eventLock) {
-      eventsClosed = true;
-      try (resources) {
-        id.disconnect();
-      }
-    }
+    events.close(resources);
   }
 }

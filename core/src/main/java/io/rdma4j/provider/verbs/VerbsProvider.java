@@ -3,22 +3,24 @@ package io.rdma4j.provider.verbs;
 import io.rdma4j.Availability;
 import io.rdma4j.Rdma4jException;
 import io.rdma4j.concurrent.NanoClock;
+import io.rdma4j.os.SystemRoot;
 import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointConfig;
 import io.rdma4j.provider.Handshake;
 import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.Provider;
 import io.rdma4j.provider.ReceiveMemory;
+import io.rdma4j.provider.verbs.PortFacts.Link;
 import io.rdma4j.status.EventSink;
 import io.rdma4j.verbs.Device;
 import io.rdma4j.verbs.DeviceInfo;
-import io.rdma4j.verbs.PortAttributes;
 import io.rdma4j.verbs.Verbs;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The provider of messages over RDMA devices.
@@ -40,10 +42,7 @@ import java.util.Map;
  * shows in the set-up.
  */
 public final class VerbsProvider implements Provider {
-  private static final byte VERSION = 2;
-  private static final int INFINIBAND = 1;
-  private static final int ROCE = 1 << 1;
-  private static final int IWARP = 1 << 2;
+  private static final byte VERSION = 3;
 
   private final Verbs verbs;
   private final VerbsSettings settings;
@@ -52,6 +51,7 @@ public final class VerbsProvider implements Provider {
   private final Map<String, DeviceContext> contexts = new LinkedHashMap<>();
   private final List<String> skipped = new ArrayList<>();
   private final int transports;
+  private final LocalPorts ports;
 
   /** Opens the usable devices of a stack, with the settings in the system properties. */
   public VerbsProvider(Verbs verbs) {
@@ -74,32 +74,53 @@ public final class VerbsProvider implements Provider {
    * @param events hears what the devices announce, and what fails on them
    */
   public VerbsProvider(Verbs verbs, VerbsSettings settings, NanoClock clock, EventSink events) {
+    this(verbs, settings, clock, events, SystemRoot.host());
+  }
+
+  /**
+   * Opens the usable devices of a stack.
+   *
+   * @param host tells on which NUMA nodes devices and processors are
+   */
+  public VerbsProvider(
+      Verbs verbs, VerbsSettings settings, NanoClock clock, EventSink events, SystemRoot host) {
     this.verbs = verbs;
     this.settings = settings;
     this.clock = clock;
     this.events = events;
+    ports = new LocalPorts(verbs, contexts, settings.ports(), host);
+    DeviceDistances distances = DeviceDistances.read(host);
+    Set<String> missing = settings.ports().devices();
     int found = 0;
     for (DeviceInfo info : verbs.devices()) {
+      missing.remove(info.name());
+      if (!settings.ports().allows(info.name())) {
+        skipped.add(info.name() + " (not among " + VerbsSettings.DEVICES + ")");
+        continue;
+      }
       if (!info.availability().usable()) {
         skipped.add(info.name() + " (" + info.availability().reason() + ")");
         continue;
       }
       try {
-        found |= open(info);
+        found |= open(info, distances.of(info.name()));
       } catch (Rdma4jException e) {
         skipped.add(info.name() + " (" + e.getMessage() + ")");
       }
+    }
+    for (String name : missing) {
+      skipped.add(name + " (among " + VerbsSettings.DEVICES + ", but there is no such device)");
     }
     transports = found;
   }
 
   /** Opens a device and returns its transports. */
-  private int open(DeviceInfo info) {
-    boolean servesPeers = info.transport() != DeviceInfo.Transport.IWARP;
+  private int open(DeviceInfo info, int distance) {
+    boolean iwarp = info.transport() == DeviceInfo.Transport.IWARP;
     DeviceContext context =
-        new DeviceContext(verbs.open(info.name()), settings, clock, servesPeers, events);
+        new DeviceContext(verbs.open(info.name()), settings, clock, iwarp, distance, events);
     try {
-      int found = transportsOf(info, context.device());
+      int found = transportsOf(context);
       contexts.put(info.name(), context);
       return found;
     } catch (RuntimeException e) {
@@ -108,14 +129,11 @@ public final class VerbsProvider implements Provider {
     }
   }
 
-  private static int transportsOf(DeviceInfo info, Device device) {
-    if (info.transport() == DeviceInfo.Transport.IWARP) {
-      return IWARP;
-    }
+  private static int transportsOf(DeviceContext context) {
+    Device device = context.device();
     int found = 0;
     for (int port = 1; port <= device.attributes().physicalPorts(); port++) {
-      found |=
-          device.port(port).linkLayer() == PortAttributes.LinkLayer.ETHERNET ? ROCE : INFINIBAND;
+      found |= Link.of(context.isIwarp(), device.port(port).linkLayer()).bit();
     }
     return found;
   }
@@ -191,7 +209,7 @@ public final class VerbsProvider implements Provider {
         settings.sharedReceives() == 0
             ? config.window()
             : SharedReceives.leastCredits(config.window());
-    return new ConnectionSetup(verbs, this::context, handshake, config, firstCredits);
+    return new ConnectionSetup(verbs, ports, this::context, handshake, config, firstCredits);
   }
 
   private DeviceContext context(String deviceName) {

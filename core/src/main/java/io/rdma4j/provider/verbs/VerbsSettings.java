@@ -8,6 +8,8 @@ package io.rdma4j.provider.verbs;
  *  rdma4j.verbs.sendBatch               auto      requests of one doorbell, 1 to 128, or auto
  *  rdma4j.verbs.moderationCount         0         completions that one event may stand for, to 65535
  *  rdma4j.verbs.moderationPeriodUs      0         the longest that an event waits for them, to 65535
+ *  rdma4j.verbs.devices                 all       ports to use: mlx5_0 or mlx5_1:2, with commas between
+ *  rdma4j.verbs.gidIndex                address   entry of their GID tables, 0 to 255, or by address
  * </pre>
  *
  * @param sendBatch requests of one doorbell, less where the send queue is short; {@link #AUTO}
@@ -17,9 +19,14 @@ package io.rdma4j.provider.verbs;
  * @param moderationPeriodUs the longest that an event waits for them, in microseconds
  * @param sharedReceives receives that all peers of a device share at most, {@link
  *     #LEAST_SHARED_RECEIVES} or more; 0 gives each peer receives of its own
+ * @param ports which of the machine's ports connections may use
  */
 public record VerbsSettings(
-    int sendBatch, int moderationCount, int moderationPeriodUs, int sharedReceives) {
+    int sendBatch,
+    int moderationCount,
+    int moderationPeriodUs,
+    int sharedReceives,
+    PortRestriction ports) {
   /** For {@link #sendBatch}: start with 16 and measure. */
   public static final int AUTO = 0;
 
@@ -32,6 +39,8 @@ public record VerbsSettings(
   /** Most {@link #sharedReceives}. */
   public static final int MAX_SHARED_RECEIVES = 1 << 16;
 
+  static final String DEVICES = "rdma4j.verbs.devices";
+  static final String GID_INDEX = "rdma4j.verbs.gidIndex";
   private static final String SEND_BATCH = "rdma4j.verbs.sendBatch";
   private static final String MODERATION_COUNT = "rdma4j.verbs.moderationCount";
   private static final String MODERATION_PERIOD_US = "rdma4j.verbs.moderationPeriodUs";
@@ -54,9 +63,9 @@ public record VerbsSettings(
     }
   }
 
-  /** Settings with receives of each peer's own. */
+  /** Settings with receives of each peer's own, and every port. */
   public VerbsSettings(int sendBatch, int moderationCount, int moderationPeriodUs) {
-    this(sendBatch, moderationCount, moderationPeriodUs, 0);
+    this(sendBatch, moderationCount, moderationPeriodUs, 0, PortRestriction.NONE);
   }
 
   /**
@@ -68,12 +77,26 @@ public record VerbsSettings(
     return new VerbsSettings(
         number(SEND_BATCH, "auto", AUTO, MAX_SEND_BATCH),
         number(MODERATION_COUNT, "0", 0, MAX_MODERATION),
-        number(MODERATION_PERIOD_US, "0", 0, MAX_MODERATION));
+        number(MODERATION_PERIOD_US, "0", 0, MAX_MODERATION),
+        0,
+        PortRestriction.parse(
+            System.getProperty(DEVICES, ""),
+            number(
+                GID_INDEX,
+                "address",
+                PortRestriction.GID_BY_ADDRESS,
+                PortRestriction.MAX_GID_INDEX)));
   }
 
   /** Returns these settings with another number of shared receives. */
   public VerbsSettings withSharedReceives(int receives) {
-    return new VerbsSettings(sendBatch, moderationCount, moderationPeriodUs, receives);
+    return new VerbsSettings(sendBatch, moderationCount, moderationPeriodUs, receives, ports);
+  }
+
+  /** Returns these settings for other ports. */
+  public VerbsSettings withPorts(PortRestriction others) {
+    return new VerbsSettings(
+        sendBatch, moderationCount, moderationPeriodUs, sharedReceives, others);
   }
 
   private static int number(String property, String word, int ofWord, int most) {

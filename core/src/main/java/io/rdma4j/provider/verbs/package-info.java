@@ -21,7 +21,7 @@
  *    SharedReceiveSide.granted
  *  SharedReceives, counts     holder of its lock              the same; pollers at a glance (plain)
  *  ReceiveSlots, a slot       poller that has it              poller that gets it from the device
- *  VerbsEndpoint.trouble      any, first one wins             poller
+ *  EndpointEvents.trouble     any, first one wins             poller
  * </pre>
  *
  * The send lock is held for one message or one doorbell at a time. A sender spins for it, and so

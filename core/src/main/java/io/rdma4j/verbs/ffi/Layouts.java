@@ -142,6 +142,10 @@ final class Layouts {
           "IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN"
               + " | IBV_QP_MAX_QP_RD_ATOMIC",
           0x12e01);
+  static final int PATH_MASK =
+      constant(
+          "IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC",
+          0x22180);
   static final int IBV_TRANSPORT_IB = constant("IBV_TRANSPORT_IB", 0);
   static final int IBV_TRANSPORT_IWARP = constant("IBV_TRANSPORT_IWARP", 1);
   static final int IBV_FORK_UNNEEDED = constant("IBV_FORK_UNNEEDED", 2);

@@ -236,6 +236,12 @@ final class NativeCmId implements CmId {
     return opened;
   }
 
+  /** Returns the name of the device it is bound to, null when it is bound to none. */
+  @Nullable String deviceName() {
+    MemorySegment context = id().get(ADDRESS, Layouts.CM_ID_VERBS);
+    return context.address() == 0 ? null : verbs.nameOfContext(context);
+  }
+
   @Override
   public int devicePort() {
     return unsigned(id(), Layouts.CM_ID_PORT_NUM);

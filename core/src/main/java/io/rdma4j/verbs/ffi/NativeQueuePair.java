@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import io.rdma4j.verbs.ConnectedPath;
 import io.rdma4j.verbs.QueuePair;
 import io.rdma4j.verbs.QueuePairConfig;
 import io.rdma4j.verbs.QueuePairState;
@@ -109,16 +110,38 @@ final class NativeQueuePair extends NativeObject implements QueuePair {
 
   @Override
   public QueuePairState state() {
-    NativeFunction queryQp = device.verbs().ibverbs().queryQp;
     try (Frame frame = new Frame()) {
-      MemorySegment attr = frame.allocate(Layouts.QP_ATTR_BYTES);
-      MemorySegment init = frame.allocate(Layouts.QP_INIT_ATTR_BYTES);
-      int errno = queryQp.status(frame, pointer(), attr, Layouts.IBV_QP_STATE, init);
-      if (errno != 0) {
-        throw Errno.failure(queryQp.name(), errno, toString());
-      }
+      MemorySegment attr = query(frame, Layouts.IBV_QP_STATE);
       return QueuePairState.of(attr.get(JAVA_INT, Layouts.QP_ATTR_QP_STATE));
     }
+  }
+
+  @Override
+  public ConnectedPath path() {
+    try (Frame frame = new Frame()) {
+      MemorySegment attr = query(frame, Layouts.PATH_MASK);
+      boolean global = attr.get(JAVA_BYTE, Layouts.QP_ATTR_AH_IS_GLOBAL) != 0;
+      return new ConnectedPath(
+          mtuBytes(attr.get(JAVA_INT, Layouts.QP_ATTR_PATH_MTU)),
+          global ? unsigned(attr, Layouts.QP_ATTR_AH_SGID_INDEX) : -1,
+          unsigned(attr, Layouts.QP_ATTR_MAX_RD_ATOMIC),
+          unsigned(attr, Layouts.QP_ATTR_MAX_DEST_RD_ATOMIC));
+    }
+  }
+
+  private static int unsigned(MemorySegment attr, long offset) {
+    return Byte.toUnsignedInt(attr.get(JAVA_BYTE, offset));
+  }
+
+  private MemorySegment query(Frame frame, int mask) {
+    NativeFunction queryQp = device.verbs().ibverbs().queryQp;
+    MemorySegment attr = frame.allocate(Layouts.QP_ATTR_BYTES);
+    MemorySegment init = frame.allocate(Layouts.QP_INIT_ATTR_BYTES);
+    int errno = queryQp.status(frame, pointer(), attr, mask, init);
+    if (errno != 0) {
+      throw Errno.failure(queryQp.name(), errno, toString());
+    }
+    return attr;
   }
 
   @Override
@@ -213,6 +236,11 @@ final class NativeQueuePair extends NativeObject implements QueuePair {
       }
     }
     throw new IllegalArgumentException("mtuBytes must be a power of 2, 256 to 4096, not " + bytes);
+  }
+
+  /** Returns the bytes that a number of enum ibv_mtu stands for, 0 when it stands for none. */
+  private static int mtuBytes(int mtu) {
+    return mtu >= Layouts.IBV_MTU_256 && mtu <= Layouts.IBV_MTU_4096 ? 128 << mtu : 0;
   }
 
   @Override

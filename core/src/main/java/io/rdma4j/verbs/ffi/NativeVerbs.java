@@ -9,6 +9,7 @@ import io.rdma4j.verbs.CmId;
 import io.rdma4j.verbs.Device;
 import io.rdma4j.verbs.DeviceInfo;
 import io.rdma4j.verbs.PinnedMemory;
+import io.rdma4j.verbs.PortAddress;
 import io.rdma4j.verbs.Verbs;
 import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
@@ -174,10 +175,7 @@ public final class NativeVerbs implements Verbs {
 
   /** Opens the device that librdmacm has bound an identifier to. */
   NativeDevice openContext(MemorySegment context) {
-    String name;
-    try (Frame frame = new Frame()) {
-      name = require(contexts, "ibv_open_device", ibverbsProblem).nameOfContext(frame, context);
-    }
+    String name = nameOfContext(context);
     NativeDevice device = openShared(name);
     if (device.address() != context.address()) {
       device.close();
@@ -191,11 +189,23 @@ public final class NativeVerbs implements Verbs {
     return device;
   }
 
+  /** Returns the name of the device of an open context. */
+  String nameOfContext(MemorySegment context) {
+    try (Frame frame = new Frame()) {
+      return require(contexts, "ibv_open_device", ibverbsProblem).nameOfContext(frame, context);
+    }
+  }
+
   /** Forgets a device that its last opener has left. */
   void forget(NativeDevice device) {
     synchronized (open) {
       open.remove(device.name(), device);
     }
+  }
+
+  @Override
+  public List<PortAddress> portAddresses() {
+    return PortAddresses.find(this);
   }
 
   @Override

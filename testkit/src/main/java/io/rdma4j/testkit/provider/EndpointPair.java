@@ -40,17 +40,12 @@ public final class EndpointPair implements AutoCloseable {
   public static EndpointPair connect(
       Provider initiator, Provider acceptor, InetAddress address, EndpointConfig config)
       throws IOException {
-    return connect(
-        (handshake, sizes) -> initiator.initiate(handshake, sizes),
-        acceptor,
-        address,
-        config,
-        HANDSHAKE_TIMEOUT);
+    return connect(initiator::initiate, acceptor::accept, address, config, HANDSHAKE_TIMEOUT);
   }
 
-  /** The initiator's part in setting up a pair. */
+  /** One end's part in setting up a pair. */
   public interface Setup {
-    /** Makes the endpoint, as {@link Provider#initiate} does. */
+    /** Makes the endpoint, as {@link Provider#initiate} and {@link Provider#accept} do. */
     Endpoint run(Handshake handshake, EndpointConfig config) throws IOException;
   }
 
@@ -62,11 +57,18 @@ public final class EndpointPair implements AutoCloseable {
       EndpointConfig config,
       Duration timeout)
       throws IOException {
+    return connect(initiator, acceptor::accept, address, config, timeout);
+  }
+
+  /** Connects with both ends of the test's making and a deadline of its choice. */
+  public static EndpointPair connect(
+      Setup initiator, Setup acceptor, InetAddress address, EndpointConfig config, Duration timeout)
+      throws IOException {
     try (ServerSocketChannel server = ServerSocketChannel.open()) {
       server.bind(new InetSocketAddress(address, 0));
       var accepting =
           new FutureTask<>(
-              () -> End.open(LoopbackHandshake.accept(server, timeout), acceptor::accept, config));
+              () -> End.open(LoopbackHandshake.accept(server, timeout), acceptor, config));
       Thread.ofPlatform().name("acceptor").daemon().start(accepting);
       End initiated = null;
       IOException failure = null;

@@ -98,6 +98,7 @@ public abstract class RemoteContract extends TransportFixture {
     assertEquals(cause, failure.failure(), failure.toString());
   }
 
+  /** Field case O-18: also those of no bytes at all, on every path. */
   @Test
   void readsAndWritesOfEverySizeAreExact() {
     MemorySegment memory = arena.allocate(256 * 1024, 8);
@@ -134,6 +135,7 @@ public abstract class RemoteContract extends TransportFixture {
     }
   }
 
+  /** Field case O-18: 32 bits as they are, and 0 is not none, on every path. */
   @Test
   void immediateDataComesAfterWhatWasWritten() throws InterruptedException {
     MemorySegment memory = arena.allocate(64, 8);

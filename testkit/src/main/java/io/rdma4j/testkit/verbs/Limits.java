@@ -33,8 +33,11 @@ public final class Limits {
   /** Depth of a send or receive queue. */
   public int maxQueuePairWorkRequests = 1 << 14;
 
-  /** Reads and atomics under way from and to one queue pair. */
+  /** Reads and atomics under way to one queue pair. */
   public int maxReadAtomic = 16;
+
+  /** Reads and atomics under way from one queue pair. */
+  public int maxReadAtomicStarted = 16;
 
   /** Towards whom atomics are atomic. */
   public Atomics atomics = Atomics.GLOBAL;
@@ -44,7 +47,7 @@ public final class Limits {
 
   Limits() {}
 
-  DeviceAttributes attributes() {
+  DeviceAttributes attributes(int physicalPorts) {
     return new DeviceAttributes(
         "scripted",
         Long.MAX_VALUE,
@@ -55,9 +58,9 @@ public final class Limits {
         maxCompletionQueueEntries,
         maxMemoryRegions,
         maxReadAtomic,
-        maxReadAtomic,
+        maxReadAtomicStarted,
         1 << 10,
-        1,
+        physicalPorts,
         1,
         atomics);
   }

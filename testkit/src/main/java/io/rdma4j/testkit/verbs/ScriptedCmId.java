@@ -3,6 +3,7 @@ package io.rdma4j.testkit.verbs;
 import io.rdma4j.verbs.CmEvent;
 import io.rdma4j.verbs.CmId;
 import io.rdma4j.verbs.CmParameters;
+import io.rdma4j.verbs.ConnectedPath;
 import io.rdma4j.verbs.Device;
 import io.rdma4j.verbs.ProtectionDomain;
 import io.rdma4j.verbs.QueuePair;
@@ -10,6 +11,7 @@ import io.rdma4j.verbs.QueuePairConfig;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
@@ -24,12 +26,12 @@ final class ScriptedCmId implements CmId {
   private final Wire wire;
   private final ScriptedConnectionManager manager;
   private final Queue<CmEvent> events = new ArrayDeque<>();
-  private @Nullable ScriptedDevice device;
+  private @Nullable ScriptedPort port;
   private @Nullable InetSocketAddress local;
   private @Nullable InetSocketAddress remote;
   private @Nullable ScriptedQueuePair queuePair;
   private @Nullable ScriptedCmId peer;
-  private int rnrRetryCount;
+  private @Nullable CmParameters connectParameters;
   private boolean ownsPort;
   private boolean listening;
   private boolean connected;
@@ -73,7 +75,7 @@ final class ScriptedCmId implements CmId {
   public void bind(InetSocketAddress address) {
     synchronized (wire) {
       wire.faults.enter("rdma_bind_addr", address);
-      ScriptedDevice found = manager.deviceAt(address.getAddress());
+      ScriptedPort found = manager.portAt(address.getAddress());
       if (found == null) {
         throw Faults.failure(
             "rdma_bind_addr", Errno.ENODEV, address + " belongs to no RDMA device");
@@ -81,7 +83,7 @@ final class ScriptedCmId implements CmId {
       local =
           new InetSocketAddress(address.getAddress(), manager.takePort(address.getPort(), this));
       ownsPort = true;
-      device = found;
+      port = found;
     }
   }
 
@@ -100,12 +102,12 @@ final class ScriptedCmId implements CmId {
       wire.faults.enter("rdma_resolve_addr", target);
       // One stack is one host: the peer's address is an address of this host.
       var near = source == null ? target : source;
-      ScriptedDevice found = manager.deviceAt(near.getAddress());
-      if (found == null || manager.deviceAt(target.getAddress()) == null) {
+      ScriptedPort found = manager.portAt(near.getAddress());
+      if (found == null || manager.portAt(target.getAddress()) == null) {
         post(CmEvent.Type.ADDR_ERROR, -Errno.ENODEV, NO_DATA, null);
         return;
       }
-      device = found;
+      port = found;
       local = new InetSocketAddress(near.getAddress(), manager.takePort(0, this));
       ownsPort = true;
       remote = target;
@@ -139,20 +141,19 @@ final class ScriptedCmId implements CmId {
 
   @Override
   public Device device() {
-    return boundDevice();
+    return boundPort().device;
   }
 
-  private ScriptedDevice boundDevice() {
-    if (device == null) {
+  private ScriptedPort boundPort() {
+    if (port == null) {
       throw new IllegalStateException("this identifier is not bound to a device yet");
     }
-    return device;
+    return port;
   }
 
   @Override
   public int devicePort() {
-    boundDevice();
-    return 1;
+    return boundPort().number();
   }
 
   @Override
@@ -166,8 +167,8 @@ final class ScriptedCmId implements CmId {
   @Override
   public QueuePair createQueuePair(ProtectionDomain domain, QueuePairConfig config) {
     synchronized (wire) {
-      if (domain.device() != boundDevice() || queuePair != null) {
-        throw Faults.failure("rdma_create_qp", Errno.EINVAL, domain.device() + " is not " + device);
+      if (domain.device() != boundPort().device || queuePair != null) {
+        throw Faults.failure("rdma_create_qp", Errno.EINVAL, domain.device() + " is not " + port);
       }
       queuePair = ((ScriptedProtectionDomain) domain).createQueuePair("rdma_create_qp", config);
       queuePair.initialise();
@@ -193,9 +194,9 @@ final class ScriptedCmId implements CmId {
         post(CmEvent.Type.REJECTED, REJECTED_NO_LISTENER, NO_DATA, null);
         return;
       }
-      rnrRetryCount = parameters.rnrRetryCount();
+      connectParameters = parameters;
       ScriptedCmId child = new ScriptedCmId(wire, manager);
-      child.device = listener.device;
+      child.port = listener.port;
       child.local = listener.local;
       child.remote = local;
       child.peer = this;
@@ -228,13 +229,29 @@ final class ScriptedCmId implements CmId {
         return;
       }
       ScriptedQueuePair theirs = initiator.requireQueuePair("rdma_accept");
-      mine.connect(theirs, parameters.rnrRetryCount());
-      theirs.connect(mine, initiator.rnrRetryCount);
+      CmParameters asked = Objects.requireNonNull(initiator.connectParameters);
+      ScriptedPort near = boundPort();
+      ScriptedPort far = initiator.boundPort();
+      // As on RoCE: both send packets of the size that the connecting end can carry.
+      int mtuBytes = far.mtuBytes();
+      int carriedBytes = Math.min(near.mtuBytes(), far.mtuBytes());
+      mine.connect(
+          theirs, parameters.rnrRetryCount(), path(near, mtuBytes, parameters), carriedBytes);
+      theirs.connect(
+          mine, asked.rnrRetryCount(), initiator.path(far, mtuBytes, asked), carriedBytes);
       connected = true;
       initiator.connected = true;
       initiator.post(CmEvent.Type.ESTABLISHED, data, parameters, null);
       post(CmEvent.Type.ESTABLISHED, 0, NO_DATA, null);
     }
+  }
+
+  private ConnectedPath path(ScriptedPort at, int mtuBytes, CmParameters given) {
+    return new ConnectedPath(
+        mtuBytes,
+        at.gidIndexOf(localAddress().getAddress()),
+        given.initiatorDepth(),
+        given.responderResources());
   }
 
   @Override

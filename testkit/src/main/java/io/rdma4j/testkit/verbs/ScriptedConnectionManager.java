@@ -64,10 +64,12 @@ public final class ScriptedConnectionManager {
         : new CmEvent(substitute.type, substitute.status, new byte[0], 0, 0, null);
   }
 
-  @Nullable ScriptedDevice deviceAt(InetAddress address) {
+  @Nullable ScriptedPort portAt(InetAddress address) {
     for (ScriptedDevice device : devices) {
-      if (device.hasAddress(address)) {
-        return device;
+      for (ScriptedPort port : device.ports()) {
+        if (port.hasAddress(address)) {
+          return port;
+        }
       }
     }
     return null;

@@ -31,14 +31,13 @@ public final class ScriptedDevice implements Device {
   final RegionTable regions;
   private final String name;
   private final Limits limits = new Limits();
-  private final List<InetAddress> addresses = new ArrayList<>();
+  private final List<ScriptedPort> ports = new ArrayList<>();
   private final Queue<AsyncEvent> events = new ArrayDeque<>();
   private final Set<ScriptedProtectionDomain> domains = new LinkedHashSet<>();
   private final Set<ScriptedCompletionQueue> completionQueues = new LinkedHashSet<>();
   private final Set<ScriptedCompletionChannel> channels = new LinkedHashSet<>();
   private DeviceInfo.Transport transport = DeviceInfo.Transport.INFINIBAND;
   private Availability availability;
-  private PortAttributes.State portState = PortAttributes.State.ACTIVE;
   private boolean keepsLastReceive;
   private int openers;
 
@@ -47,13 +46,22 @@ public final class ScriptedDevice implements Device {
     this.name = name;
     availability = Availability.usable("scripted device " + name);
     regions = new RegionTable(wire, limits);
+    ports.add(new ScriptedPort(this, 1));
   }
 
-  /** Gives the device an IP address, by which rdma_cm finds it. */
+  /** Gives the first port an IP address in a network of 24 bits, by which rdma_cm finds it. */
   public ScriptedDevice address(InetAddress address) {
+    scriptedPort(1).address(address, 24);
+    return this;
+  }
+
+  /** Returns a port, and adds it and those before it when there is none yet. */
+  public ScriptedPort scriptedPort(int number) {
     synchronized (wire) {
-      addresses.add(address);
-      return this;
+      while (ports.size() < number) {
+        ports.add(new ScriptedPort(this, ports.size() + 1));
+      }
+      return ports.get(number - 1);
     }
   }
 
@@ -69,14 +77,6 @@ public final class ScriptedDevice implements Device {
   public ScriptedDevice unusable(String reason) {
     synchronized (wire) {
       availability = Availability.unusable(reason);
-      return this;
-    }
-  }
-
-  /** Sets the state its port reports. */
-  public ScriptedDevice portState(PortAttributes.State state) {
-    synchronized (wire) {
-      portState = state;
       return this;
     }
   }
@@ -164,8 +164,8 @@ public final class ScriptedDevice implements Device {
     return new DeviceInfo(name, name.hashCode(), transport, availability);
   }
 
-  boolean hasAddress(InetAddress address) {
-    return addresses.contains(address);
+  List<ScriptedPort> ports() {
+    return ports;
   }
 
   ScriptedDevice open() {
@@ -197,23 +197,31 @@ public final class ScriptedDevice implements Device {
 
   @Override
   public DeviceAttributes attributes() {
-    return limits.attributes();
+    synchronized (wire) {
+      return limits.attributes(ports.size());
+    }
   }
 
   @Override
   public PortAttributes port(int port) {
     synchronized (wire) {
       wire.faults.enter("ibv_query_port", this);
-      return new PortAttributes(
-          portState, 4096, limits.maxMessageBytes, 1, 0, PortAttributes.LinkLayer.ETHERNET);
+      return existing(port).attributes(limits.maxMessageBytes);
     }
   }
 
   @Override
   public byte[] gid(int port, int index) {
-    byte[] gid = new byte[16];
-    gid[15] = (byte) index;
-    return gid;
+    synchronized (wire) {
+      return existing(port).gid(index);
+    }
+  }
+
+  private ScriptedPort existing(int port) {
+    if (port < 1 || port > ports.size()) {
+      throw Faults.failure("ibv_query_port", Errno.EINVAL, this + " has no port " + port);
+    }
+    return ports.get(port - 1);
   }
 
   @Override

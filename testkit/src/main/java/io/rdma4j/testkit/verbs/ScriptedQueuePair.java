@@ -3,6 +3,7 @@ package io.rdma4j.testkit.verbs;
 import io.rdma4j.verbs.Access;
 import io.rdma4j.verbs.AsyncEvent;
 import io.rdma4j.verbs.Completions;
+import io.rdma4j.verbs.ConnectedPath;
 import io.rdma4j.verbs.QueuePair;
 import io.rdma4j.verbs.QueuePairConfig;
 import io.rdma4j.verbs.QueuePairState;
@@ -19,7 +20,6 @@ public final class ScriptedQueuePair implements QueuePair {
   /** Status of a request whose peer does not answer (IBV_WC_RETRY_EXC_ERR). */
   public static final int RETRY_EXCEEDED = 12;
 
-  private static final int LOCAL_LENGTH_ERROR = 1;
   private static final int LOCAL_PROTECTION_ERROR = 4;
   private static final int REMOTE_INVALID_REQUEST = 9;
   private static final int REMOTE_ACCESS_ERROR = 10;
@@ -31,6 +31,7 @@ public final class ScriptedQueuePair implements QueuePair {
 
   final ScriptedProtectionDomain domain;
   private final Wire wire;
+  private final LocalMemory memory;
   private final int number;
   private final ScriptedCompletionQueue sendCompletions;
   private final ScriptedCompletionQueue receiveCompletions;
@@ -48,10 +49,15 @@ public final class ScriptedQueuePair implements QueuePair {
   private boolean owesLastReceive;
   private int nextStatus;
   private int nextVendorError;
+  private ConnectedPath path = new ConnectedPath(0, -1, 0, 0);
+
+  /** Packets beyond get lost. */
+  private int mostPacketBytes = Integer.MAX_VALUE;
 
   ScriptedQueuePair(ScriptedProtectionDomain domain, QueuePairConfig config) {
     this.domain = domain;
     wire = domain.device.wire;
+    memory = new LocalMemory(domain);
     number = wire.nextNumber();
     sendCompletions = (ScriptedCompletionQueue) config.sendQueue();
     receiveCompletions = (ScriptedCompletionQueue) config.receiveQueue();
@@ -153,6 +159,14 @@ public final class ScriptedQueuePair implements QueuePair {
   }
 
   @Override
+  public ConnectedPath path() {
+    synchronized (wire) {
+      wire.faults.enter("ibv_query_qp", this);
+      return path;
+    }
+  }
+
+  @Override
   public void toInit(int port, int access) {
     synchronized (wire) {
       wire.faults.enter("ibv_modify_qp", this);
@@ -161,19 +175,20 @@ public final class ScriptedQueuePair implements QueuePair {
   }
 
   @Override
-  public void toReadyToReceive(RemotePath path) {
+  public void toReadyToReceive(RemotePath remote) {
     synchronized (wire) {
       wire.faults.enter("ibv_modify_qp", this);
-      peer = wire.queuePair(path.destinationQueuePair());
+      path = new ConnectedPath(remote.mtuBytes(), remote.sourceGidIndex(), 0, 0);
+      peer = wire.queuePair(remote.destinationQueuePair());
       state = QueuePairState.RTR;
     }
   }
 
   @Override
-  public void toReadyToSend(RemotePath path) {
+  public void toReadyToSend(RemotePath remote) {
     synchronized (wire) {
       wire.faults.enter("ibv_modify_qp", this);
-      rnrRetryCount = path.rnrRetryCount();
+      rnrRetryCount = remote.rnrRetryCount();
       state = QueuePairState.RTS;
       progress();
     }
@@ -189,9 +204,15 @@ public final class ScriptedQueuePair implements QueuePair {
     }
   }
 
-  /** Connects by rdma_cm: INIT, RTR and RTS in one step. */
-  void connect(ScriptedQueuePair to, int rnrRetries) {
+  /**
+   * Connects by rdma_cm: INIT, RTR and RTS in one step.
+   *
+   * @param carriedBytes largest packet that reaches the peer
+   */
+  void connect(ScriptedQueuePair to, int rnrRetries, ConnectedPath with, int carriedBytes) {
     peer = to;
+    path = with;
+    mostPacketBytes = carriedBytes;
     rnrRetryCount = rnrRetries;
     state = QueuePairState.RTS;
     progress();
@@ -308,6 +329,9 @@ public final class ScriptedQueuePair implements QueuePair {
     if (cut || to == null || (to.state != QueuePairState.RTR && to.state != QueuePairState.RTS)) {
       return RETRY_EXCEEDED;
     }
+    if (Math.min(entry.lengthBytes, path.mtuBytes()) > mostPacketBytes) {
+      return RETRY_EXCEEDED;
+    }
     return switch (entry.opcode) {
       case SendList.OP_SEND, SendList.OP_SEND_WITH_IMM -> deliver(entry, to);
       case SendList.OP_RDMA_WRITE, SendList.OP_RDMA_WRITE_WITH_IMM -> write(entry, to);
@@ -318,7 +342,7 @@ public final class ScriptedQueuePair implements QueuePair {
   }
 
   private int deliver(SendQueue.Entry entry, ScriptedQueuePair to) {
-    if (!localKeysGrant(entry, 0)) {
+    if (!memory.keysGrant(entry, 0)) {
       return LOCAL_PROTECTION_ERROR;
     }
     ReceiveQueue.Entry receive = to.receives.peek();
@@ -327,7 +351,7 @@ public final class ScriptedQueuePair implements QueuePair {
       return rnrRetryCount == ENDLESS_RNR_RETRY ? WAIT : RNR_RETRY_EXCEEDED;
     }
     to.takeReceive();
-    int status = to.scatter(entry, this, receive);
+    int status = to.memory.scatter(entry, memory, receive);
     boolean immediate = entry.opcode == SendList.OP_SEND_WITH_IMM;
     to.completeReceive(receive.wrId, status, Completions.OPCODE_RECEIVE, entry, immediate);
     if (status != Completions.SUCCESS) {
@@ -344,73 +368,8 @@ public final class ScriptedQueuePair implements QueuePair {
     }
   }
 
-  private boolean localKeysGrant(SendQueue.Entry entry, int accessBit) {
-    for (int j = 0; j < entry.sgeCount && !entry.isInline(); j++) {
-      if (local(entry.keys[j], entry.addresses[j], entry.lengths[j], accessBit) < 0) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  private long local(int key, long address, int lengthBytes, int accessBit) {
-    return domain.device.regions.translate(domain, key, address, lengthBytes, accessBit);
-  }
-
-  /** Copies a message from the sender's pieces into this side's receive pieces. */
-  private int scatter(SendQueue.Entry from, ScriptedQueuePair sender, ReceiveQueue.Entry into) {
-    long room = 0;
-    for (int j = 0; j < into.sgeCount; j++) {
-      room += into.lengths[j];
-      if (local(into.keys[j], into.addresses[j], into.lengths[j], Access.LOCAL_WRITE) < 0) {
-        return LOCAL_PROTECTION_ERROR;
-      }
-    }
-    if (from.lengthBytes > room) {
-      return LOCAL_LENGTH_ERROR;
-    }
-    int done = 0;
-    int piece = 0;
-    int inPiece = 0;
-    while (done < from.lengthBytes) {
-      int count = Math.min(into.lengths[piece] - inPiece, from.lengthBytes - done);
-      long target =
-          local(into.keys[piece], into.addresses[piece], into.lengths[piece], Access.LOCAL_WRITE);
-      sender.gather(from, done, target + inPiece, count);
-      done += count;
-      inPiece += count;
-      if (inPiece == into.lengths[piece]) {
-        piece++;
-        inPiece = 0;
-      }
-    }
-    return Completions.SUCCESS;
-  }
-
-  /** Copies {@code count} bytes from position {@code at} of the message to an address. */
-  private void gather(SendQueue.Entry from, int at, long target, int count) {
-    if (from.isInline()) {
-      NativeMemory.copy(from.inline, at, target, count);
-      return;
-    }
-    int start = 0;
-    long to = target;
-    int left = count;
-    for (int j = 0; j < from.sgeCount && left > 0; j++) {
-      int skip = Math.max(0, at - start);
-      start += from.lengths[j];
-      if (skip < from.lengths[j]) {
-        int piece = Math.min(left, from.lengths[j] - skip);
-        long source = local(from.keys[j], from.addresses[j], from.lengths[j], 0);
-        NativeMemory.copy(source + skip, to, piece);
-        to += piece;
-        left -= piece;
-      }
-    }
-  }
-
   private int write(SendQueue.Entry entry, ScriptedQueuePair to) {
-    if (!localKeysGrant(entry, 0)) {
+    if (!memory.keysGrant(entry, 0)) {
       return LOCAL_PROTECTION_ERROR;
     }
     boolean immediate = entry.opcode == SendList.OP_RDMA_WRITE_WITH_IMM;
@@ -424,7 +383,7 @@ public final class ScriptedQueuePair implements QueuePair {
       if (target < 0) {
         return to.denied();
       }
-      gather(entry, 0, target, entry.lengthBytes);
+      memory.gather(entry, 0, target, entry.lengthBytes);
     }
     if (immediate && receive != null) {
       to.takeReceive();
@@ -439,7 +398,7 @@ public final class ScriptedQueuePair implements QueuePair {
   }
 
   private int read(SendQueue.Entry entry, ScriptedQueuePair to) {
-    if (!localKeysGrant(entry, Access.LOCAL_WRITE)) {
+    if (!memory.keysGrant(entry, Access.LOCAL_WRITE)) {
       return LOCAL_PROTECTION_ERROR;
     }
     if (entry.lengthBytes == 0) {
@@ -450,7 +409,8 @@ public final class ScriptedQueuePair implements QueuePair {
       return to.denied();
     }
     for (int j = 0; j < entry.sgeCount; j++) {
-      long target = local(entry.keys[j], entry.addresses[j], entry.lengths[j], Access.LOCAL_WRITE);
+      long target =
+          memory.at(entry.keys[j], entry.addresses[j], entry.lengths[j], Access.LOCAL_WRITE);
       NativeMemory.copy(source, target, entry.lengths[j]);
       source += entry.lengths[j];
     }
@@ -458,7 +418,7 @@ public final class ScriptedQueuePair implements QueuePair {
   }
 
   private int atomic(SendQueue.Entry entry, ScriptedQueuePair to) {
-    if (entry.lengthBytes != Long.BYTES || !localKeysGrant(entry, Access.LOCAL_WRITE)) {
+    if (entry.lengthBytes != Long.BYTES || !memory.keysGrant(entry, Access.LOCAL_WRITE)) {
       return LOCAL_PROTECTION_ERROR;
     }
     long word = to.remote(entry, Access.REMOTE_ATOMIC);
@@ -470,7 +430,7 @@ public final class ScriptedQueuePair implements QueuePair {
             ? NativeMemory.getAndAdd(word, entry.compareOrAdd)
             : NativeMemory.compareAndExchange(word, entry.compareOrAdd, entry.swap);
     NativeMemory.putLong(
-        local(entry.keys[0], entry.addresses[0], Long.BYTES, Access.LOCAL_WRITE), before);
+        memory.at(entry.keys[0], entry.addresses[0], Long.BYTES, Access.LOCAL_WRITE), before);
     return Completions.SUCCESS;
   }
 

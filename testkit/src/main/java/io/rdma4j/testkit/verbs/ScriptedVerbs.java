@@ -4,7 +4,9 @@ import io.rdma4j.Availability;
 import io.rdma4j.verbs.CmId;
 import io.rdma4j.verbs.Device;
 import io.rdma4j.verbs.DeviceInfo;
+import io.rdma4j.verbs.PortAddress;
 import io.rdma4j.verbs.Verbs;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -87,6 +89,17 @@ public final class ScriptedVerbs implements Verbs {
         throw Faults.failure("ibv_open_device", Errno.ENODEV, "no device " + deviceName);
       }
       return device.open();
+    }
+  }
+
+  @Override
+  public List<PortAddress> portAddresses() {
+    synchronized (wire) {
+      List<PortAddress> all = new ArrayList<>();
+      for (ScriptedDevice device : devices.values()) {
+        device.ports().forEach(port -> port.addresses().forEach(all::add));
+      }
+      return all;
     }
   }
 

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Timeout;
 final class InlineLimitTest {
   private static final int HEADER_BYTES = 16;
 
+  /** Field case O-17: 220 wished and 101 given; the limit is a limit to the byte. */
   @Test
   void messagesGoInlineUpToTheDevicesLimitAndByKeyAbove() throws IOException {
     var link = new ScriptedLink(1000, 16);

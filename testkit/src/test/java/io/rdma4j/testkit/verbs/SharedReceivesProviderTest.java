@@ -28,7 +28,7 @@ final class SharedReceivesProviderTest extends ProviderContract {
   /** The registrations of a pool end before its provider, so this one closes it first. */
   @Override
   protected Provider createProvider() {
-    var settings = new VerbsSettings(16, 0, 0, RECEIVES);
+    var settings = new VerbsSettings(16, 0, 0).withSharedReceives(RECEIVES);
     VerbsProvider provider = new VerbsProvider(verbs, settings, NanoClock.SYSTEM);
     int maxMessageBytes = config().maxMessageBytes();
     RegisteredBufferPool pool =

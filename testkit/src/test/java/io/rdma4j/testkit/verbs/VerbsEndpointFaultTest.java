@@ -202,6 +202,7 @@ final class VerbsEndpointFaultTest {
     assertEquals(List.of(), inbox.failures());
   }
 
+  /** Field case O-17: ENOMEM with free slots. */
   @Test
   void aFullQueueAnswerWithFreeSlotsIsAnErrorAndNotRetried() {
     int before = link.verbs.faults().callsMade("ibv_post_send");

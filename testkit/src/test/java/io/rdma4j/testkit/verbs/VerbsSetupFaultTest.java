@@ -132,7 +132,7 @@ final class VerbsSetupFaultTest {
   }
 
   @Test
-  void anAddressWithoutDeviceFailsAtTheBindAndSaysSo() throws IOException {
+  void anAddressWithoutDeviceIsRefusedAndSaysSo() throws IOException {
     var verbs = new ScriptedVerbs();
     verbs.addDevice("scripted0");
     try (var provider = new VerbsProvider(verbs)) {
@@ -145,7 +145,6 @@ final class VerbsSetupFaultTest {
                       provider,
                       InetAddress.getLoopbackAddress(),
                       new EndpointConfig(100, 4, 400)));
-      assertTrue(reasons(failure).contains("rdma_bind_addr"), reasons(failure));
       assertTrue(reasons(failure).contains("belongs to no RDMA device"), reasons(failure));
     }
     verbs.ledger().assertNothingLeft();
@@ -234,10 +233,13 @@ final class VerbsSetupFaultTest {
   /** Lets a stranger connect to the acceptor's port before the initiator hears of it. */
   private record StrangerFirst(
       Handshake actual, ScriptedVerbs verbs, AtomicReference<CmId> stranger) implements Handshake {
+    /** The first message of this length is the one that tells the port. */
+    private static final int STEP_BYTES = 16;
+
     @Override
     public byte[] receive() throws IOException {
       byte[] message = actual.receive();
-      if (stranger.get() == null) {
+      if (stranger.get() == null && message.length == STEP_BYTES) {
         CmId id = verbs.createCmId();
         stranger.set(id);
         int port = Short.toUnsignedInt(ByteBuffer.wrap(message).getShort(2));
