@@ -43,6 +43,7 @@ import org.junit.jupiter.api.Timeout;
 final class FaultsLabTest {
   private static final ConnectionHandler IGNORE = (connection, message) -> {};
   private static final String RXE = "10.9.0.1";
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final long REQUEST_NS = TimeUnit.SECONDS.toNanos(60);
 
   /** So few entries that the peer's messages do not fit. */
@@ -104,7 +105,7 @@ final class FaultsLabTest {
   }
 
   private static Connection connect() {
-    Connection connection = node.connect(peer.address(), IGNORE);
+    Connection connection = node.connect(peer.address(), IGNORE, PATIENCE);
     sightings.forget();
     return connection;
   }

@@ -10,9 +10,11 @@ import io.rdma4j.verbs.CmParameters;
 import io.rdma4j.verbs.CompletionChannel;
 import io.rdma4j.verbs.CompletionQueue;
 import io.rdma4j.verbs.Completions;
+import io.rdma4j.verbs.ConnectedPath;
 import io.rdma4j.verbs.Device;
 import io.rdma4j.verbs.DeviceAttributes;
 import io.rdma4j.verbs.DeviceInfo;
+import io.rdma4j.verbs.PortAddress;
 import io.rdma4j.verbs.PortAttributes;
 import io.rdma4j.verbs.ProtectionDomain;
 import io.rdma4j.verbs.QueuePair;
@@ -74,10 +76,10 @@ final class FaultyVerbs implements Verbs {
   }
 
   /** Destroys every queue pair under the feet of the node, which is not told. */
-  void loseQueuePairs() throws Exception {
-    for (AutoCloseable object : shown.keySet()) {
-      if (object instanceof QueuePair queuePair) {
-        queuePair.close();
+  void loseQueuePairs() {
+    for (AutoCloseable object : shown.values()) {
+      if (object instanceof FaultyQueuePair queuePair) {
+        queuePair.lose();
       }
     }
   }
@@ -90,6 +92,11 @@ final class FaultyVerbs implements Verbs {
   @Override
   public List<DeviceInfo> devices() {
     return real.devices();
+  }
+
+  @Override
+  public List<PortAddress> portAddresses() {
+    return real.portAddresses();
   }
 
   @Override
@@ -206,8 +213,15 @@ final class FaultyVerbs implements Verbs {
   private final class FaultyQueuePair implements QueuePair {
     private final QueuePair real;
 
+    private volatile boolean lost;
+
     FaultyQueuePair(QueuePair real) {
       this.real = real;
+    }
+
+    void lose() {
+      lost = true;
+      real.close();
     }
 
     @Override
@@ -218,6 +232,11 @@ final class FaultyVerbs implements Verbs {
     @Override
     public int maxInlineBytes() {
       return real.maxInlineBytes();
+    }
+
+    @Override
+    public ConnectedPath path() {
+      return real.path();
     }
 
     @Override
@@ -242,7 +261,9 @@ final class FaultyVerbs implements Verbs {
 
     @Override
     public void toError() {
-      real.toError();
+      if (!lost) {
+        real.toError();
+      }
     }
 
     @Override
