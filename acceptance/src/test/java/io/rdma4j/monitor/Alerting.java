@@ -1,0 +1,173 @@
+package io.rdma4j.monitor;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.jr.ob.JSON;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The real Prometheus and the real Alertmanager with what is shipped for them, looking at one node.
+ */
+final class Alerting implements AutoCloseable {
+  static final Path SHIPPED = Path.of("").toAbsolutePath().resolveSibling("monitor/prometheus");
+
+  private static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(60);
+
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final Path folder;
+  private final int prometheusPort = freePort();
+  private final int alertmanagerPort = freePort();
+  private final Tool alertmanager;
+  private final Tool prometheus;
+
+  /**
+   * Starts both.
+   *
+   * @param folder for their files
+   * @param nodePort where the node's monitor listens
+   */
+  Alerting(Path folder, int nodePort) throws IOException {
+    this.folder = folder;
+    write("alerts.yml", Files.readString(SHIPPED.resolve("alerts.yml")));
+    write("alertmanager.yml", Files.readString(SHIPPED.resolve("alertmanager.yml")));
+    String config = Files.readString(SHIPPED.resolve("prometheus.yml"));
+    config = replaced(config, "127.0.0.1:9093", "127.0.0.1:" + alertmanagerPort);
+    config = replaced(config, "127.0.0.1:7480", "127.0.0.1:" + nodePort);
+    write("prometheus.yml", config);
+    alertmanager =
+        Tool.start(
+            folder.resolve("alertmanager.log"),
+            "prometheus-alertmanager",
+            "--config.file=" + folder.resolve("alertmanager.yml"),
+            "--storage.path=" + folder.resolve("alertmanager"),
+            "--web.listen-address=127.0.0.1:" + alertmanagerPort,
+            "--cluster.listen-address=");
+    try {
+      prometheus =
+          Tool.start(
+              folder.resolve("prometheus.log"),
+              "prometheus",
+              "--config.file=" + folder.resolve("prometheus.yml"),
+              "--storage.tsdb.path=" + folder.resolve("prometheus"),
+              "--web.listen-address=127.0.0.1:" + prometheusPort);
+    } catch (IOException e) {
+      alertmanager.close();
+      throw e;
+    }
+  }
+
+  static void requireTools() {
+    Tool.require("promtool", "prometheus");
+    Tool.require("prometheus", "prometheus");
+    Tool.require("prometheus-alertmanager", "prometheus-alertmanager");
+  }
+
+  private static String replaced(String text, String old, String now) {
+    assertTrue(text.contains(old), old + " in the shipped configuration");
+    return text.replace(old, now);
+  }
+
+  private void write(String name, String text) throws IOException {
+    Files.writeString(folder.resolve(name), text);
+  }
+
+  private static int freePort() {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    } catch (IOException e) {
+      throw new AssertionError("no free port", e);
+    }
+  }
+
+  /** Waits until Prometheus has seen the node twice and no alert is active. */
+  void awaitQuiet() throws Exception {
+    long endNs = System.nanoTime() + 2 * LIMIT_NS;
+    String query =
+        "count_over_time(rdma4j_node_connections_ended_total%7Bcause=%22peer_lost%22%7D%5B10s%5D)";
+    while (true) {
+      String samples = get("http://127.0.0.1:" + prometheusPort + "/api/v1/query?query=" + query);
+      boolean seen = samples.contains("\"value\"") && !samples.contains(",\"1\"]");
+      List<Map<?, ?>> active = alerts();
+      if (seen && active != null && active.isEmpty()) {
+        return;
+      }
+      assertTrue(prometheus.isAlive(), prometheus::said);
+      assertTrue(alertmanager.isAlive(), alertmanager::said);
+      assertTrue(System.nanoTime() < endNs, () -> "not quiet: " + samples + prometheus.said());
+      Thread.sleep(200);
+    }
+  }
+
+  private boolean hasIncident(List<String> causes) throws Exception {
+    List<Map<?, ?>> firing = alerts();
+    return firing != null
+        && firing.stream()
+            .anyMatch(
+                labels ->
+                    "Rdma4jIncident".equals(labels.get("alertname"))
+                        && causes.contains(String.valueOf(labels.get("cause"))));
+  }
+
+  /** Waits for the alert of an incident with one of some causes, and returns how long it took. */
+  double secondsUntilIncident(List<String> causes, long sinceNs) throws Exception {
+    while (!hasIncident(causes)) {
+      if (System.nanoTime() - sinceNs > LIMIT_NS) {
+        throw new AssertionError("no incident of " + causes + " in 60 s; alerts: " + alerts());
+      }
+      Thread.sleep(50);
+    }
+    return (System.nanoTime() - sinceNs) / 1e9;
+  }
+
+  void awaitNoIncident(List<String> causes) throws Exception {
+    long endNs = System.nanoTime() + 2 * LIMIT_NS;
+    while (hasIncident(causes)) {
+      assertTrue(System.nanoTime() < endNs, () -> "still there: an incident of " + causes);
+      Thread.sleep(200);
+    }
+  }
+
+  /** Returns the labels of active alerts, null while Alertmanager does not answer. */
+  private @Nullable List<Map<?, ?>> alerts() throws Exception {
+    String answer = get("http://127.0.0.1:" + alertmanagerPort + "/api/v2/alerts?active=true");
+    if (!answer.startsWith("[")) {
+      return null;
+    }
+    List<Map<?, ?>> all = new ArrayList<>();
+    for (Object alert : JSON.std.listFrom(answer)) {
+      if (((Map<?, ?>) alert).get("labels") instanceof Map<?, ?> labels) {
+        all.add(labels);
+      }
+    }
+    return all;
+  }
+
+  private String get(String url) throws InterruptedException {
+    try {
+      return http.send(
+              HttpRequest.newBuilder(URI.create(url)).build(), HttpResponse.BodyHandlers.ofString())
+          .body();
+    } catch (IOException e) {
+      return "no answer: " + e;
+    }
+  }
+
+  @Override
+  public void close() {
+    prometheus.close();
+    alertmanager.close();
+    http.shutdownNow();
+  }
+}
