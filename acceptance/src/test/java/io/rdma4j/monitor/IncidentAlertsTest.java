@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Each kind of fault is an alert with its cause at the real Alertmanager within five seconds. The
@@ -46,7 +46,7 @@ final class IncidentAlertsTest {
   private static Scene scene;
 
   /** Two nodes on a scripted device, one of them looked at by the real tools. */
-  private static final class Scene implements AutoCloseable {
+  static final class Scene implements AutoCloseable {
     final ScriptedVerbs verbs = new ScriptedVerbs();
     final ScriptedDevice device =
         verbs.addDevice("mlx5_0").address(InetAddress.getLoopbackAddress());
@@ -116,7 +116,7 @@ final class IncidentAlertsTest {
     }
   }
 
-  private interface Break {
+  interface Break {
     void run(Scene scene);
   }
 
@@ -124,26 +124,41 @@ final class IncidentAlertsTest {
    * A fault, and the causes that are right for it: a loaded machine may stand still for so long
    * that this is the reason why its peer is not ready.
    */
-  private enum Fault {
-    PORT_DOWN(s -> s.portless.raise(AsyncEvent.Type.PORT_ERR, null, 1), "port-down"),
-    DEVICE_REMOVED(s -> s.removed.raise(AsyncEvent.Type.DEVICE_FATAL, null, 0), "device-failed"),
-    QUEUE_PAIR_FATAL(s -> s.raise(AsyncEvent.Type.QP_FATAL), "queue-pair-failed"),
-    ACCESS_VIOLATION(s -> s.raise(AsyncEvent.Type.QP_ACCESS_ERR), "remote-access"),
-    INVALID_REQUEST(s -> s.raise(AsyncEvent.Type.QP_REQ_ERR), "remote-request"),
-    QUEUE_OVERRUN(Scene::overrun, "completion-queue-overrun"),
-    LOCAL_PROTECTION(s -> s.failRequest(4, 0x52), "local-memory"),
-    RETRIES_EXCEEDED(
-        s -> s.failRequest(ScriptedQueuePair.RETRY_EXCEEDED, 0x81), "rdma-path-blocked"),
-    RECEIVER_NOT_READY(s -> s.failRequest(13, 0x87), "peer-not-ready", "peer-paused"),
-    REGISTRATION_REFUSED(Scene::refuseRegistration, "registration-refused", "locked-memory-limit");
-
-    private final Break breaking;
-    private final List<String> causes;
-
-    Fault(Break breaking, String... causes) {
-      this.breaking = breaking;
-      this.causes = List.of(causes);
+  record Fault(String name, Break breaking, List<String> causes) {
+    Fault(String name, Break breaking, String... causes) {
+      this(name, breaking, List.of(causes));
     }
+
+    @Override
+    public String toString() {
+      return name;
+    }
+  }
+
+  static List<Fault> faults() {
+    return List.of(
+        new Fault(
+            "PORT_DOWN", s -> s.portless.raise(AsyncEvent.Type.PORT_ERR, null, 1), "port-down"),
+        new Fault(
+            "DEVICE_REMOVED",
+            s -> s.removed.raise(AsyncEvent.Type.DEVICE_FATAL, null, 0),
+            "device-failed"),
+        new Fault("QUEUE_PAIR_FATAL", s -> s.raise(AsyncEvent.Type.QP_FATAL), "queue-pair-failed"),
+        new Fault("ACCESS_VIOLATION", s -> s.raise(AsyncEvent.Type.QP_ACCESS_ERR), "remote-access"),
+        new Fault("INVALID_REQUEST", s -> s.raise(AsyncEvent.Type.QP_REQ_ERR), "remote-request"),
+        new Fault("QUEUE_OVERRUN", Scene::overrun, "completion-queue-overrun"),
+        new Fault("LOCAL_PROTECTION", s -> s.failRequest(4, 0x52), "local-memory"),
+        new Fault(
+            "RETRIES_EXCEEDED",
+            s -> s.failRequest(ScriptedQueuePair.RETRY_EXCEEDED, 0x81),
+            "rdma-path-blocked"),
+        new Fault(
+            "RECEIVER_NOT_READY", s -> s.failRequest(13, 0x87), "peer-not-ready", "peer-paused"),
+        new Fault(
+            "REGISTRATION_REFUSED",
+            Scene::refuseRegistration,
+            "registration-refused",
+            "locked-memory-limit"));
   }
 
   @BeforeAll
@@ -160,7 +175,7 @@ final class IncidentAlertsTest {
   }
 
   @ParameterizedTest
-  @EnumSource
+  @MethodSource("faults")
   void aFaultOfADeviceIsAnAlertWithItsCause(Fault fault) throws Exception {
     keepsThePromise(
         fault.toString(),
@@ -196,7 +211,7 @@ final class IncidentAlertsTest {
     }
   }
 
-  private interface Breaking {
+  interface Breaking {
     /** Returns when it broke, by {@link System#nanoTime}. */
     long run() throws Exception;
   }

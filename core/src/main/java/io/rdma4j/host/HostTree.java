@@ -90,8 +90,8 @@ final class HostTree {
   }
 
   /**
-   * Returns a directory whose files are about to be read, so that the way to it is walked once; null
-   * when there is no such directory.
+   * Returns a directory whose files are about to be read, so that the way to it is walked once;
+   * null when there is no such directory.
    *
    * @throws IOException when a directory on the way may not be searched, or links form a loop
    */
@@ -123,9 +123,7 @@ final class HostTree {
       if (found == null) {
         return null;
       }
-      return found.isSymbolicLink()
-          ? HostTree.this.read(filePath)
-          : text(file, found, filePath);
+      return found.isSymbolicLink() ? HostTree.this.read(filePath) : text(file, found, filePath);
     }
   }
 

@@ -20,7 +20,7 @@ final class PortNetdev {
       return null;
     }
     String ndevs = portDir + "/gid_attrs/ndevs/";
-    // Nearly always the first slot tells; a table has up to a thousand, and this is read each second.
+    // Nearly always the first slot tells; a table has up to a thousand, which is much each second.
     String first = probe.optionalText(ndevs + 0);
     if (first != null) {
       return first;

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(300)
 @ExtendWith(QuietLog.class)
 final class SimulationDefectTest {
-  private static final int MOST_RUNS = 60;
+  private static final int MOST_RUNS = 300;
 
   /** Runs until a run fails, and returns what it said. */
   private static String firstFailure(SimulationRuns runs) {

@@ -29,6 +29,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -288,7 +289,7 @@ public abstract class RemoteContract extends TransportFixture {
     for (int round = 0; round < 20; round++) {
       AtomicInteger done = new AtomicInteger();
       AtomicInteger refused = new AtomicInteger();
-      AtomicInteger other = new AtomicInteger();
+      List<String> other = new CopyOnWriteArrayList<>();
       RemoteHandler handler =
           new RemoteHandler() {
             @Override
@@ -298,7 +299,11 @@ public abstract class RemoteContract extends TransportFixture {
 
             @Override
             public void onFailure(RemoteOperation operation, Cause cause, String message) {
-              (cause == Cause.REMOTE_ACCESS ? refused : other).incrementAndGet();
+              if (cause == Cause.REMOTE_ACCESS) {
+                refused.incrementAndGet();
+              } else {
+                other.add(cause + ": " + message);
+              }
             }
           };
       int started = 0;
@@ -317,8 +322,8 @@ public abstract class RemoteContract extends TransportFixture {
         }
       }
       int all = started;
-      eventually("all ends", () -> done.get() + refused.get() + other.get() == all && all > 0);
-      assertEquals(0, other.get());
+      eventually("all ends", () -> done.get() + refused.get() + other.size() == all && all > 0);
+      assertEquals(List.of(), other);
       assertTrue(connection.isOpen());
     }
   }

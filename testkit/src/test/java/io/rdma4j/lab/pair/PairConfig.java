@@ -15,7 +15,7 @@ final class PairConfig {
   static NodeConfig.Builder node(String... paths) {
     return NodeConfig.builder()
         .paths(paths)
-        .handshakeTimeout(Duration.ofSeconds(30)) // everything is slow in emulation
+        .handshakeTimeout(Duration.ofMinutes(2)) // everything is slow in emulation
         .closeTimeout(Duration.ofSeconds(10))
         .resume(Duration.ofSeconds(60), SETTLE)
         .backoff(Duration.ofMillis(100), Duration.ofSeconds(1));

@@ -17,9 +17,10 @@ final class DemoConfig {
   private static final int PATH_WINDOW = 2 * WINDOW;
 
   /**
-   * The first connect of a fresh process loads and links much; an emulated machine is slow at it.
+   * The first connect of a fresh process loads and links much, and an attempt gets half of this
+   * time; an emulated machine needs some tens of seconds.
    */
-  private static final Duration HANDSHAKE_TIMEOUT = Duration.ofSeconds(60);
+  private static final Duration HANDSHAKE_TIMEOUT = Duration.ofMinutes(2);
 
   /** Largest order either side takes. */
   static final int MAX_ORDER_BYTES = 16 * 1024;
