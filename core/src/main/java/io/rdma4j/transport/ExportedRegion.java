@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -78,14 +79,20 @@ public final class ExportedRegion implements AutoCloseable {
     lock.unlock();
   }
 
-  /** Notes that a peer gets a device's key; false when the region is closed. */
-  boolean lendTo(Connection connection) {
+  /**
+   * Gives a peer a device's key. A close on another thread tells the peer before or behind it,
+   * never in between: a key that came behind the word that it is void would be used.
+   *
+   * @param send sends the key; false when it could not
+   */
+  void lendTo(Connection connection, BooleanSupplier send) {
     if (!enter()) {
-      return false;
+      return;
     }
     try {
-      holders.add(connection);
-      return true;
+      if (send.getAsBoolean()) {
+        holders.add(connection);
+      }
     } finally {
       leave();
     }

@@ -127,12 +127,6 @@ final class RemoteKeys {
     } else if (!device.servesAtomics()) {
       access &= ~MemoryAccess.REMOTE_ATOMIC;
     }
-    if (access != 0) {
-      if (!region.lendTo(connection)) {
-        return;
-      }
-      lent.put(region.descriptor().id(), region);
-    }
     RemoteKey.write(
         scratch,
         device.pathId(),
@@ -140,7 +134,24 @@ final class RemoteKeys {
         region.memory().byteSize(),
         registration == null ? 0 : registration.rkey(),
         access);
-    sender.sendOwn(MessageType.REGION_KEY, region.descriptor().id(), scratch, 0, RemoteKey.BYTES);
+    if (access == 0) {
+      boolean ignored = sendKey(region);
+      return;
+    }
+    region.lendTo(
+        connection,
+        () -> {
+          boolean sent = sendKey(region);
+          if (sent) {
+            lent.put(region.descriptor().id(), region);
+          }
+          return sent;
+        });
+  }
+
+  private boolean sendKey(ExportedRegion region) {
+    long id = region.descriptor().id();
+    return sender.sendOwn(MessageType.REGION_KEY, id, scratch, 0, RemoteKey.BYTES) >= 0;
   }
 
   /** Says that a region is wanted back. Any thread. */
