@@ -23,7 +23,10 @@ public final class PoolView {
   private final int sizeClass;
   private final int blockBytes;
 
-  /** The object rather than its number, which would be one load more in each operation. */
+  /**
+   * The object rather than its number, which would be one load more in each operation. Here and not
+   * in the magazine, since the pool must not keep a thread that has ended.
+   */
   private final Thread owner = Thread.currentThread();
 
   PoolView(RegisteredBufferPool pool, BlockPool blocks, Magazine magazine, int blockBytes) {
