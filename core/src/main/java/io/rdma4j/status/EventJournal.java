@@ -206,7 +206,7 @@ public final class EventJournal implements EventSink, MetricSource, AutoCloseabl
     QueuePair queuePair = new QueuePair(subject.device(), subject.queuePair());
     switch (kind) {
       case CONNECTION_OPENED, PATH_MOVED -> owners.put(queuePair, subject);
-      case CONNECTION_CLOSED, CONNECTION_LOST, PATH_LOST ->
+      case CONNECTION_CLOSED, CONNECTION_LOST, PATH_LOST, PATH_LEFT ->
           owners.computeIfPresent(
               queuePair, (key, owner) -> owner.connection() == subject.connection() ? null : owner);
       default -> {

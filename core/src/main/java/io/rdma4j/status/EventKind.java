@@ -89,6 +89,8 @@ public enum EventKind {
   PEER_SOCKET_CLOSED(135, Severity.INFO, "peer closed the bootstrap connection"),
   /** What the peer saw of a fault that both have; the text has it. */
   PEER_DIGEST(136, Severity.INFO, "what the peer saw"),
+  /** A path was given up in good order, for another one; nothing is wrong at this end. */
+  PATH_LEFT(137, Severity.INFO, "path left"),
 
   /**
    * A device refused to register memory. {@link Event#code} is the errno, {@link Event#value} the

@@ -573,7 +573,7 @@ public final class Connection implements AutoCloseable {
     }
     remoteKeys.pathEnded();
     noteEndOfSocket(cause);
-    node.events().pathLost(this, cause);
+    node.events().pathEnded(this, cause);
     node.events().part(this, control);
   }
 

@@ -100,8 +100,10 @@ final class NodeEvents {
     emit(kind, connection, 0, reason.message());
   }
 
-  void pathLost(Connection connection, EndpointFailure cause) {
-    emit(EventKind.PATH_LOST, connection, 0, cause.message());
+  void pathEnded(Connection connection, EndpointFailure cause) {
+    boolean inOrder = cause.kind() == Kind.PEER_CLOSED;
+    EventKind kind = inOrder ? EventKind.PATH_LEFT : EventKind.PATH_LOST;
+    emit(kind, connection, 0, cause.message());
   }
 
   void moved(Connection connection, int pathChanges) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.rdma4j.SendResult;
 import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.provider.EndpointFailure;
+import io.rdma4j.status.EventKind;
 import io.rdma4j.status.Metric;
 import io.rdma4j.testkit.transport.Mailbox;
 import io.rdma4j.testkit.verbs.ScriptedDevice;
@@ -175,6 +176,10 @@ final class MigrationTest {
         .orElseThrow();
   }
 
+  private static long events(Node node, EventKind kind) {
+    return node.journal().events().stream().filter(event -> event.kind() == kind).count();
+  }
+
   private void portDown() {
     device.raise(AsyncEvent.Type.PORT_ERR, null, 1);
   }
@@ -213,6 +218,13 @@ final class MigrationTest {
       assertEquals(connection.pathChanges(), metric(client, "rdma4j_node_path_changes_total"));
       assertEquals(1, metric(client, "rdma4j_node_connections", "verbs"));
       assertEquals(0, metric(client, "rdma4j_node_connections", "tcp"));
+      for (Node node : List.of(client, server)) {
+        long lost = events(node, EventKind.PATH_LOST);
+        long left = events(node, EventKind.PATH_LEFT);
+        // Back to verbs is a plan, and no incident.
+        assertTrue(left >= 4, left + " paths left, " + lost + " lost");
+        assertEquals(connection.pathChanges(), lost + left);
+      }
       System.out.println(
           connection.pathChanges() + " moves under " + (sentByClient + sentByServer) + " messages");
       connection.close();
