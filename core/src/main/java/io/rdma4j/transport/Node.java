@@ -12,33 +12,25 @@ import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.Provider;
 import io.rdma4j.status.EventJournal;
 import io.rdma4j.status.StatusRegistry;
-import io.rdma4j.transport.Bootstrap.Accepted;
 import io.rdma4j.transport.Bootstrap.Established;
 import io.rdma4j.transport.NodeConfig.Threading;
 import io.rdma4j.transport.NodeConfig.Waiting;
-import io.rdma4j.transport.internal.PathNegotiation;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,9 +44,6 @@ import org.jspecify.annotations.Nullable;
 public final class Node implements AutoCloseable {
   private static final Logger LOG = System.getLogger(Node.class.getName());
 
-  /** Bounds the threads and memory that strangers can cost. */
-  private static final int MAX_HANDSHAKES = 128;
-
   private static final AtomicInteger NODES = new AtomicInteger();
 
   private final NodeConfig config;
@@ -64,15 +53,11 @@ public final class Node implements AutoCloseable {
   private final List<Provider> providers;
   private final List<MemoryRegistrar> registrars;
   private final RegisteredBufferPool pool;
-  private final Bootstrap bootstrap;
+  private final Handshakes handshakes;
   private final Poller[] pollers;
   private final Conductor conductor;
   private final List<Connection> connections = new CopyOnWriteArrayList<>();
-  private final Map<ByteBuffer, Resumption> sessions = new ConcurrentHashMap<>();
   private final AtomicLong connectionIds = new AtomicLong();
-  private final Semaphore handshakes = new Semaphore(MAX_HANDSHAKES);
-  private final Set<SocketChannel> handshaking = ConcurrentHashMap.newKeySet();
-  private final AtomicLong handshakesFailed = new AtomicLong();
   private final AtomicLong lateReplies = new AtomicLong();
   private final ExportTable exports;
   private final AtomicLong pathChanges = new AtomicLong();
@@ -147,9 +132,10 @@ public final class Node implements AutoCloseable {
       provider.receiveInto(pool.receiveMemory(config.endpoint().maxMessageBytes()));
     }
     try {
-      bootstrap = new Bootstrap(memory.providers, config);
+      handshakes = new Handshakes(this, new Bootstrap(memory.providers, config));
       conductor =
-          new Conductor(this, config.listenAddress(), "rdma4j-conductor-" + number, this::onAccept);
+          new Conductor(
+              this, config.listenAddress(), "rdma4j-conductor-" + number, handshakes::accept);
     } catch (IOException | RuntimeException e) {
       pool.close();
       throw e;
@@ -261,13 +247,7 @@ public final class Node implements AutoCloseable {
       throw new ConnectFailedException("host " + peer.getHostString() + " is not known", null);
     }
     try {
-      Attempt attempt = beginAttempt();
-      try {
-        Established established = bootstrap.initiate(peer, attempt::opened);
-        return add(established, pathOf(established), handler, peer);
-      } finally {
-        attempt.end();
-      }
+      return handshakes.connect(peer, handler);
     } catch (IOException e) {
       throw new ConnectFailedException("no connection to " + peer + ": " + e.getMessage(), e);
     }
@@ -368,8 +348,8 @@ public final class Node implements AutoCloseable {
         paths,
         List.copyOf(states),
         pool.statistics(),
-        handshakesFailed.get(),
-        bootstrap.proofsRefused(),
+        handshakes.failed(),
+        handshakes.proofsRefused(),
         lateReplies.get());
   }
 
@@ -399,7 +379,7 @@ public final class Node implements AutoCloseable {
   private void closeInOrder() {
     Rdma4jException failure = new Rdma4jException("closing the node failed in part");
     conductor.stopListening();
-    attempt(failure, this::endHandshakes);
+    attempt(failure, handshakes::end);
     for (Connection connection : connections) {
       connection.startClosing();
     }
@@ -431,20 +411,6 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  /** Ends the handshakes under way, so that nobody comes after the providers are closed. */
-  private void endHandshakes() {
-    for (SocketChannel socket : handshaking) {
-      closeQuietly(socket);
-    }
-    long endNs = clockNs() + config.handshakeTimeoutNs() + config.closeTimeoutNs();
-    while (!handshakes.tryAcquire(MAX_HANDSHAKES)) {
-      if (clockNs() - endNs >= 0) {
-        throw new Rdma4jException("a handshake did not end within its own deadline");
-      }
-      LockSupport.parkNanos(1_000_000);
-    }
-  }
-
   private static void attempt(RuntimeException failure, Runnable step) {
     try {
       step.run();
@@ -455,22 +421,12 @@ public final class Node implements AutoCloseable {
 
   // ---- connections -----------------------------------------------------------------------------
 
-  private static PathChoice pathOf(Established established) {
-    PathNegotiation.Result result = established.result();
-    return new PathChoice(
-        result.path(),
-        result.endpoint().device(),
-        result.endpoint().description(),
-        result.rejected());
-  }
-
   Conductor conductor() {
     return conductor;
   }
 
-  private static void discard(Established established) {
-    established.result().endpoint().close(PathNegotiation.discarding());
-    closeQuietly(established.socket());
+  Handshakes handshakes() {
+    return handshakes;
   }
 
   ControlSocket controlOf(Established established, PathChoice path) {
@@ -493,8 +449,7 @@ public final class Node implements AutoCloseable {
     Poller poller = pollers[(int) (id % pollers.length)];
     ControlSocket control = controlOf(established, path);
     Connection connection = connection(established, poller, id, control, path, handler, peer);
-    // From here on the socket is the connection's; a close of the node must not cut it off.
-    handshaking.remove(established.socket());
+    handshakes.leave(established.socket());
     synchronized (connections) {
       if (closed.get()) {
         connection.discard();
@@ -504,7 +459,7 @@ public final class Node implements AutoCloseable {
       events.opened(connection);
       Resumption resumption = connection.resumption();
       if (resumption != null) {
-        sessions.put(ByteBuffer.wrap(resumption.session()), resumption);
+        handshakes.remember(resumption);
       }
       connection.poller().add(connection);
     }
@@ -540,132 +495,8 @@ public final class Node implements AutoCloseable {
     return connection;
   }
 
-  /** Sets up another path for a connection of this node, and moves it there. */
-  void resume(InetSocketAddress peer, Resumption resumption, List<String> paths)
-      throws IOException {
-    Attempt attempt = beginAttempt();
-    try {
-      Established established =
-          bootstrap.resume(peer, attempt::opened, resumption.session(), paths);
-      resumption.move(established, pathOf(established));
-    } finally {
-      attempt.end();
-    }
-  }
-
-  private Attempt beginAttempt() throws IOException {
-    if (!handshakes.tryAcquire()) {
-      throw new IOException(MAX_HANDSHAKES + " handshakes of this node are under way already");
-    }
-    if (closed.get()) {
-      handshakes.release();
-      throw new IOException("the node is closed");
-    }
-    return new Attempt();
-  }
-
-  /** One outgoing handshake: a place among those allowed, and its socket. One thread. */
-  private final class Attempt {
-    private @Nullable SocketChannel socket;
-
-    void opened(SocketChannel opened) {
-      socket = opened;
-      handshaking.add(opened);
-    }
-
-    void end() {
-      if (socket != null) {
-        handshaking.remove(socket);
-      }
-      handshakes.release();
-    }
-  }
-
   void watch(Connection connection) {
     conductor.watch(connection);
-  }
-
-  private void onAccept(SocketChannel socket) {
-    if (closed.get() || !handshakes.tryAcquire()) {
-      handshakeFailed(
-          socket, new IOException(MAX_HANDSHAKES + " handshakes are under way already"));
-      closeQuietly(socket);
-      return;
-    }
-    Thread.ofVirtual().name("rdma4j-handshake").start(() -> acceptHandshake(socket));
-  }
-
-  private void acceptHandshake(SocketChannel socket) {
-    Established unowned = null;
-    try {
-      handshaking.add(socket);
-      if (closed.get()) {
-        throw new IOException("the node is closed");
-      }
-      Accepted accepted = bootstrap.accept(socket, this::hasSession);
-      if (accepted == null) {
-        return;
-      }
-      Established established = accepted.established();
-      PathChoice path = pathOf(established);
-      if (accepted.resumedSession() != null) {
-        resumed(accepted.resumedSession(), established, path);
-        return;
-      }
-      unowned = established;
-      ConnectionHandler handler =
-          config
-              .acceptor()
-              .accept((InetSocketAddress) socket.socket().getRemoteSocketAddress(), path);
-      if (handler == null) {
-        throw new IOException("refused by the application");
-      }
-      unowned = null;
-      add(established, path, handler, null);
-    } catch (IOException | RuntimeException e) {
-      handshakeFailed(socket, e);
-      if (unowned != null) {
-        discard(unowned);
-      }
-      closeQuietly(socket);
-    } finally {
-      handshaking.remove(socket);
-      handshakes.release();
-    }
-  }
-
-  private boolean hasSession(byte[] session, byte[] peerNode) {
-    Resumption resumption = sessions.get(ByteBuffer.wrap(session));
-    return resumption != null && resumption.isWith(peerNode);
-  }
-
-  private void resumed(byte[] session, Established established, PathChoice path)
-      throws IOException {
-    Resumption resumption = sessions.get(ByteBuffer.wrap(session));
-    if (resumption == null) {
-      discard(established);
-      throw new IOException("the connection to be resumed has ended meanwhile");
-    }
-    resumption.move(established, path);
-  }
-
-  private void handshakeFailed(SocketChannel socket, Exception e) {
-    handshakesFailed.incrementAndGet();
-    LOG.log(
-        Level.INFO,
-        () ->
-            "an incoming connection from "
-                + socket.socket().getRemoteSocketAddress()
-                + " did not get through: "
-                + e.getMessage());
-  }
-
-  private static void closeQuietly(SocketChannel socket) {
-    try {
-      socket.close();
-    } catch (IOException e) {
-      LOG.log(Level.DEBUG, "closing a socket failed", e);
-    }
   }
 
   void forget(Connection connection, Kind why) {
@@ -673,7 +504,7 @@ public final class Node implements AutoCloseable {
     traffic.leave(connection, connection.path().name(), true, () -> connections.remove(connection));
     Resumption resumption = connection.resumption();
     if (resumption != null) {
-      sessions.remove(ByteBuffer.wrap(resumption.session()));
+      handshakes.forget(resumption);
     }
     connection.poller().remove(connection);
   }
@@ -727,14 +558,6 @@ public final class Node implements AutoCloseable {
     return pathChanges.get();
   }
 
-  long handshakesFailed() {
-    return handshakesFailed.get();
-  }
-
-  long proofsRefused() {
-    return bootstrap.proofsRefused();
-  }
-
   long lateReplies() {
     return lateReplies.get();
   }
@@ -762,8 +585,12 @@ public final class Node implements AutoCloseable {
     return !pollers[0].hasThread();
   }
 
+  boolean isClosed() {
+    return closed.get();
+  }
+
   private void requireOpen() {
-    if (closed.get()) {
+    if (isClosed()) {
       throw new IllegalStateException("the node is closed");
     }
   }

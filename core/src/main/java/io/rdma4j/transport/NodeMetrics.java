@@ -111,8 +111,8 @@ final class NodeMetrics implements MetricSource {
       sink.add(PATH_USABLE, node.isUsable(path) ? 1 : 0, path);
     }
     sink.add(PATH_CHANGES, node.pathChanges());
-    sink.add(HANDSHAKES_FAILED, node.handshakesFailed());
-    sink.add(PROOFS_REFUSED, node.proofsRefused());
+    sink.add(HANDSHAKES_FAILED, node.handshakes().failed());
+    sink.add(PROOFS_REFUSED, node.handshakes().proofsRefused());
     sink.add(LATE_REPLIES, node.lateReplies());
     sink.add(OPENED, node.opened());
     for (Kind kind : Kind.values()) {

@@ -153,7 +153,7 @@ final class Resumption {
 
   private void attempt(InetSocketAddress to, List<String> paths, boolean upgrade) {
     try {
-      node.resume(to, this, paths);
+      node.handshakes().resume(to, this, paths);
     } catch (RefusedException e) {
       if (!upgrade) {
         endpoint.giveUp(
