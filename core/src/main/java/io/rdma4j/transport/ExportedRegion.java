@@ -84,15 +84,18 @@ public final class ExportedRegion implements AutoCloseable {
    * never in between: a key that came behind the word that it is void would be used.
    *
    * @param send sends the key; false when it could not
+   * @return whether the peer has the key now
    */
-  void lendTo(Connection connection, BooleanSupplier send) {
+  boolean lendTo(Connection connection, BooleanSupplier send) {
     if (!enter()) {
-      return;
+      return false;
     }
     try {
-      if (send.getAsBoolean()) {
+      boolean sent = send.getAsBoolean();
+      if (sent) {
         holders.add(connection);
       }
+      return sent;
     } finally {
       leave();
     }

@@ -138,15 +138,9 @@ final class RemoteKeys {
       boolean ignored = sendKey(region);
       return;
     }
-    region.lendTo(
-        connection,
-        () -> {
-          boolean sent = sendKey(region);
-          if (sent) {
-            lent.put(region.descriptor().id(), region);
-          }
-          return sent;
-        });
+    if (region.lendTo(connection, () -> sendKey(region))) {
+      lent.put(region.descriptor().id(), region);
+    }
   }
 
   private boolean sendKey(ExportedRegion region) {
