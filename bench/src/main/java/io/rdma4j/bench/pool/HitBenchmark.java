@@ -6,6 +6,7 @@ import io.rdma4j.pool.PoolView;
 import io.rdma4j.pool.RegisteredBuffer;
 import java.lang.foreign.Arena;
 import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.CompilerControl;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
@@ -17,9 +18,12 @@ import org.openjdk.jmh.annotations.State;
  *
  * <p>A call does so some times, for every rival alike, since JMH's own loop costs as much as a
  * fourth of the cheapest of them. No round is merged with the next: calls into C libraries and
- * opaque accesses stay apart, as the count of instructions in the gates shows for ours.
+ * opaque accesses stay apart, as the count of instructions in the gates shows for ours. The rounds
+ * are a method by themselves: inlined, they would share the registers with JMH's loop, and where
+ * there are too few the compiler spills the counter of the rounds, which then is what is measured.
  */
 @State(Scope.Benchmark)
+@CompilerControl(CompilerControl.Mode.DONT_INLINE)
 public class HitBenchmark {
   private static final int BLOCK_BYTES = 8192;
   private static final int ROUNDS = 16;
