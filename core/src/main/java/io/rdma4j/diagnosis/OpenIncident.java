@@ -32,8 +32,13 @@ final class OpenIncident {
   /** Ports, or with number 0 devices, that are in trouble as a whole. */
   private final Set<Port> portsDown = new LinkedHashSet<>();
 
-  /** Hosts of peers that are in trouble as a whole. */
-  private final Set<String> hostsGone = new LinkedHashSet<>();
+  /**
+   * Hosts of peers that are in trouble as a whole, by how it shows: one process there may have
+   * ended while another one stands still, and each has a cause of its own.
+   */
+  private final Set<String> hostsClosed = new LinkedHashSet<>();
+
+  private final Set<String> hostsSilent = new LinkedHashSet<>();
 
   private final TreeMap<String, Double> peerFacts = new TreeMap<>();
   private boolean peerHasTold;
@@ -98,7 +103,8 @@ final class OpenIncident {
       case PORT_ERR, DEVICE_FATAL, CM_DEVICE_REMOVAL, SRQ_ERR, WQ_FATAL ->
           portsDown.add(
               new Port(subject.device(), event.kind() == EventKind.PORT_ERR ? subject.port() : 0));
-      case PEER_SOCKET_CLOSED, PEER_SILENT -> hostsGone.add(subject.peerHost());
+      case PEER_SOCKET_CLOSED -> hostsClosed.add(subject.peerHost());
+      case PEER_SILENT -> hostsSilent.add(subject.peerHost());
       case COMPLETION_ERROR, COMPLETION_FLUSHED -> flushed += event.value();
       case PEER_DIGEST -> {
         peerHasTold = true;
@@ -115,24 +121,25 @@ final class OpenIncident {
     if (subject.connection() != 0 && connections.contains(subject.connection())) {
       return true;
     }
-    boolean ofPeer =
-        !subject.peer().isEmpty()
-            && hostsGone.contains(subject.peerHost())
-            && isEndOfPeer(event.kind());
-    return ofPeer || covers(subject) || isAboutPortOf(event);
+    String host = subject.peerHost();
+    return switch (event.kind()) {
+          case PEER_SOCKET_CLOSED -> hostsClosed.contains(host);
+          case PEER_SILENT, PEER_HEARD -> hostsSilent.contains(host);
+          default -> false;
+        }
+        || covers(subject)
+        || isAboutPortOf(event);
   }
 
-  /** What a connection shows when its peer goes, and other faults do not. */
-  private static boolean isEndOfPeer(EventKind kind) {
-    return switch (kind) {
-      case PEER_SOCKET_CLOSED,
-          PEER_SILENT,
-          PEER_HEARD,
-          CONNECTION_LOST,
-          PATH_LOST,
-          CM_DISCONNECTED,
-          COMPLETION_FLUSHED ->
-          true;
+  /**
+   * Whether an event that no incident is concerned with may be of a connection that ended with the
+   * host of its peer, which it shows earlier than by the end of its socket or by silence.
+   */
+  boolean mayConcern(Event event) {
+    String host = event.subject().peerHost();
+    return switch (event.kind()) {
+      case CONNECTION_LOST, PATH_LOST, CM_DISCONNECTED, COMPLETION_FLUSHED ->
+          hostsClosed.contains(host) || hostsSilent.contains(host);
       default -> false;
     };
   }

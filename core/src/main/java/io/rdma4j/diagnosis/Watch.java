@@ -268,10 +268,12 @@ public final class Watch implements AutoCloseable {
     if (changesSettings(event.kind())) {
       host.outdateSettings();
     }
-    List<OpenIncident> concerned =
-        open.stream()
-            .filter(i -> event.monotonicNs() - i.lastNs() <= QUIET_NS && i.concerns(event))
-            .toList();
+    List<OpenIncident> going =
+        open.stream().filter(i -> event.monotonicNs() - i.lastNs() <= QUIET_NS).toList();
+    List<OpenIncident> concerned = going.stream().filter(i -> i.concerns(event)).toList();
+    if (concerned.isEmpty()) {
+      concerned = going.stream().filter(i -> i.mayConcern(event)).limit(1).toList();
+    }
     if (concerned.isEmpty()) {
       if (event.kind().severity() != Severity.INFO) {
         begin(event);

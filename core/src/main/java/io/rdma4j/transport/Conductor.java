@@ -31,9 +31,6 @@ final class Conductor {
 
   private static final long CLOSE_TIMEOUT_NS = 1_000_000_000L;
 
-  /** How long the peer of a connection that has failed may take to tell what it saw. */
-  private static final long PARTING_NS = 1_000_000_000L;
-
   /** A control socket that outlives its connection for a moment. */
   private record Parting(Connection connection, ControlSocket control, long untilNs) {}
 
@@ -140,10 +137,10 @@ final class Conductor {
 
   /**
    * Takes over the control socket of a connection that has ended, until the peer has told what it
-   * saw and closed its end, or too much time has passed.
+   * saw and closed its end, or has been silent for so long that this is an event by itself.
    */
   void linger(Connection connection, ControlSocket control) {
-    toPart.add(new Parting(connection, control, node.clockNs() + PARTING_NS));
+    toPart.add(new Parting(connection, control, node.clockNs() + node.config().silenceNs()));
     if (running) {
       selector.wakeup();
     } else {

@@ -28,9 +28,6 @@ import org.jspecify.annotations.Nullable;
 public final class Connection implements AutoCloseable {
   private static final int MESSAGES_PER_POLL = 64;
 
-  /** A peer sends one each heartbeat interval; so many without one are no delay of the network. */
-  private static final int SILENT_HEARTBEATS = 3;
-
   private final Node node;
   private final Poller poller;
   private final long id;
@@ -491,7 +488,7 @@ public final class Connection implements AutoCloseable {
 
   /** Conductor only. A peer that is not heard for some heartbeats, and when it is heard again. */
   private void noteSilence(long silentNs) {
-    boolean silent = silentNs > SILENT_HEARTBEATS * node.config().heartbeatIntervalNs();
+    boolean silent = silentNs > node.config().silenceNs();
     if (silent && longestSilenceMs == 0) {
       node.events().silent(this, silentNs / 1_000_000);
     } else if (!silent && longestSilenceMs > 0) {

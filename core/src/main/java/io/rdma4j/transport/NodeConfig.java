@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  * order that both ends have. A list of one path requires it.
  */
 public final class NodeConfig {
+  /** A peer sends one each interval; so many without one are no delay of the network. */
+  private static final int SILENT_HEARTBEATS = 3;
+
   /** Who polls the connections. */
   public enum Threading {
     /** The node, on threads of its own. */
@@ -170,6 +173,11 @@ public final class NodeConfig {
   /** Returns the time between two heartbeats. */
   public long heartbeatIntervalNs() {
     return heartbeatIntervalNs;
+  }
+
+  /** Returns how long a peer that sends heartbeats is not heard before that is an event. */
+  long silenceNs() {
+    return SILENT_HEARTBEATS * heartbeatIntervalNs;
   }
 
   /** Returns the silence after which a peer counts as lost. */

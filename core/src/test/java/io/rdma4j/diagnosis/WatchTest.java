@@ -109,6 +109,52 @@ final class WatchTest {
     assertEquals("remote-access", causeOf(journal.incidents().getLast()));
   }
 
+  @Test
+  void aPeerThatStandsStillIsApartFromOneOfItsHostThatEnded() {
+    Watch watch = watch();
+    journal.emit(EventKind.PEER_SOCKET_CLOSED, FIRST, "");
+    journal.emit(EventKind.CONNECTION_LOST, FIRST, "");
+    pass(watch, 1600);
+    journal.emit(EventKind.PEER_SILENT, SECOND, "");
+    pass(watch, 3000);
+    journal.emit(EventKind.CONNECTION_LOST, SECOND, "");
+    pass(watch, 1000);
+    assertEquals(
+        List.of("peer-process-ended", "peer-stalled"),
+        journal.incidents().stream().map(WatchTest::causeOf).toList());
+    assertEquals(List.of(2L), journal.incidents().getLast().connections());
+  }
+
+  @Test
+  void aFailureOfItsOwnIsApartFromAPeerOfTheSameHostThatEnded() {
+    Watch watch = watch();
+    journal.emit(EventKind.PEER_SOCKET_CLOSED, FIRST, "");
+    journal.emit(EventKind.CONNECTION_LOST, FIRST, "");
+    pass(watch, 1000);
+    completionError(SECOND, 10, 0x88, 3);
+    journal.emit(EventKind.COMPLETION_FLUSHED, SECOND, 5, 0, 3, "");
+    journal.emit(EventKind.CONNECTION_LOST, SECOND, "");
+    pass(watch, 1000);
+    assertEquals(
+        List.of("peer-process-ended", "remote-access"),
+        journal.incidents().stream().map(WatchTest::causeOf).toList());
+  }
+
+  /** A connection may show it by what its device says before it hears of its socket. */
+  @Test
+  void flushesOfAKilledPeerBelongToItsIncident() {
+    Watch watch = watch();
+    journal.emit(EventKind.PEER_SOCKET_CLOSED, FIRST, "");
+    journal.emit(EventKind.CONNECTION_LOST, FIRST, "");
+    pass(watch, 100);
+    journal.emit(EventKind.COMPLETION_FLUSHED, SECOND, 5, 0, 20, "");
+    journal.emit(EventKind.CONNECTION_LOST, SECOND, "");
+    journal.emit(EventKind.PEER_SOCKET_CLOSED, SECOND, "");
+    pass(watch, 1000);
+    assertEquals("peer-process-ended", causeOf(only()));
+    assertEquals(List.of(1L, 2L), only().connections());
+  }
+
   /** Field case O-22, grouping: port 2 concerns nobody on port 1, and a flap is one incident. */
   @Test
   void aPortThatGoesDownTakesItsConnectionsAlong() {

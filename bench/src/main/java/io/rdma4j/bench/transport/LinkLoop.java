@@ -140,6 +140,7 @@ final class LinkLoop implements Loop {
   public void stop() throws IOException {
     send(Link.STOP, Link.HEADER_BYTES);
     LINK.flush();
+    LINK.poll(); // a message to a device leaves with the next poll, and there is no other
   }
 
   private static void send(long flags, int lengthBytes) throws IOException {
@@ -152,6 +153,7 @@ final class LinkLoop implements Loop {
     long sinceNs = System.nanoTime();
     for (long tries = 1; ; tries++) {
       LINK.flush();
+      LINK.poll(); // credits come as messages
       if (LINK.send(flags, lengthBytes)) {
         return;
       }

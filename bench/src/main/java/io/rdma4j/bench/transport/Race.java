@@ -60,7 +60,7 @@ final class Race {
       batchesOf(rounds, row).add(measure(row));
     } catch (IOException e) {
       if (!row.subject().isOfOthers()) {
-        throw e;
+        throw failed(row, e);
       }
       reasonByFailedRow.put(row.name(), String.valueOf(e.getMessage()));
     }
@@ -84,7 +84,15 @@ final class Race {
       boolean first =
           seen.computeIfAbsent(row.subject(), any -> EnumSet.noneOf(Task.Kind.class))
               .add(row.task().kind());
-      row.subject().warmUp(row.task(), first ? plan.warmUpNs() : plan.warmUpNs() / 4);
+      try {
+        row.subject().warmUp(row.task(), first ? plan.warmUpNs() : plan.warmUpNs() / 4);
+      } catch (IOException e) {
+        throw failed(row, e);
+      }
     }
+  }
+
+  private static IOException failed(Row row, IOException e) {
+    return new IOException(row.name() + ": " + e.getMessage(), e);
   }
 }
