@@ -31,8 +31,25 @@ final class Conductor {
 
   private static final long CLOSE_TIMEOUT_NS = 1_000_000_000L;
 
-  /** A control socket that outlives its connection for a moment. */
-  private record Parting(Connection connection, ControlSocket control, long untilNs) {}
+  /** A control socket that outlives its connection until both ends have told what they saw. */
+  private static final class Parting {
+    private final Connection connection;
+    private final ControlSocket control;
+    private final long untilNs;
+
+    /** The conductor's thread only. */
+    private boolean peerIsDone;
+
+    private Parting(Connection connection, ControlSocket control, long untilNs) {
+      this.connection = connection;
+      this.control = control;
+      this.untilNs = untilNs;
+    }
+
+    private boolean isOver(long nowNs) {
+      return control.isClosed() || (peerIsDone && control.hasSentLast()) || nowNs - untilNs >= 0;
+    }
+  }
 
   private final Node node;
   private final Selector selector;
@@ -136,8 +153,8 @@ final class Conductor {
   }
 
   /**
-   * Takes over the control socket of a connection that has ended, until the peer has told what it
-   * saw and closed its end, or has been silent for so long that this is an event by itself.
+   * Takes over the control socket of a connection that has ended, until both ends have told what
+   * they saw, or the peer has been silent for so long that this is an event by itself.
    */
   void linger(Connection connection, ControlSocket control) {
     toPart.add(new Parting(connection, control, node.clockNs() + node.config().silenceNs()));
@@ -150,7 +167,7 @@ final class Conductor {
 
   private void endParted(long nowNs) {
     for (Parting parted : List.copyOf(parting)) {
-      if (parted.control.isClosed() || nowNs - parted.untilNs >= 0) {
+      if (parted.isOver(nowNs)) {
         parted.control.close();
         parting.remove(parted);
       }
@@ -176,9 +193,11 @@ final class Conductor {
         } else {
           key.attach(next);
         }
-      } catch (ClosedChannelException | CancelledKeyException e) {
-        LOG.log(Level.TRACE, "a control socket had ended before it was left", e);
-        next.control.close();
+      } catch (CancelledKeyException e) {
+        LOG.log(Level.TRACE, "a control socket was read to its end before it was left", e);
+        next.peerIsDone = true;
+      } catch (ClosedChannelException e) {
+        LOG.log(Level.TRACE, "a control socket was closed before it was left", e);
       }
     }
   }
@@ -237,7 +256,7 @@ final class Conductor {
     }
     if (!open) {
       key.cancel();
-      parted.control.close();
+      parted.peerIsDone = true;
     }
   }
 

@@ -37,6 +37,8 @@ final class ControlSocket {
   /** Set by the polling thread, cleared by the conductor before it wakes that thread. */
   private volatile boolean watched;
 
+  private volatile boolean sentLast;
+
   /** Takes over the socket and what carries its bytes, the socket itself or encryption above it. */
   ControlSocket(
       SocketChannel socket,
@@ -148,6 +150,12 @@ final class ControlSocket {
     } catch (IOException e) {
       LOG.log(Level.DEBUG, peerAddress + " does not learn what this end saw of a fault", e);
     }
+    sentLast = true;
+  }
+
+  /** Returns whether {@link #sendLast} was called: there is nothing more to say. */
+  boolean hasSentLast() {
+    return sentLast;
   }
 
   boolean isClosed() {

@@ -127,6 +127,20 @@ final class NodeEventsTest {
     }
   }
 
+  /** Where the bootstrap connection alone tells the peer, which reads it to its end at once. */
+  @Test
+  void aPathThatDropsRdmaAloneIsNamedAtBothEnds() throws InterruptedException {
+    verbs.loseDisconnects();
+    try (Node db = server(patient(config("verbs")));
+        Node app = Node.start(patient(config("verbs")).build())) {
+      Connection connection = app.connect(at(db), IGNORE);
+      queuePairOf(connection).failNext(ScriptedQueuePair.RETRY_EXCEEDED, 0x81);
+      assertTrue(connection.send(MemorySegment.ofArray(new byte[64]), 0, 64) >= 0);
+      await("the peer's word here", () -> has(app, "rdma-path-blocked"));
+      await("the cause at the peer, which has it from here", () -> has(db, "rdma-path-blocked"));
+    }
+  }
+
   /** Field case O-22: port 2 harms nobody on port 1; both are counted. */
   @Test
   void onlyThePortConcernedIsInTrouble() throws InterruptedException {

@@ -275,7 +275,7 @@ final class ScriptedCmId implements CmId {
       if (connected) {
         connected = false;
         post(CmEvent.Type.DISCONNECTED, 0, NO_DATA, null);
-        if (peer != null && peer.connected) {
+        if (peer != null && peer.connected && !wire.losesDisconnects) {
           peer.connected = false;
           peer.post(CmEvent.Type.DISCONNECTED, 0, NO_DATA, null);
         }

@@ -52,6 +52,13 @@ public final class ScriptedVerbs implements Verbs {
     }
   }
 
+  /** Loses the word that an end has disconnected, as a network does that drops RDMA alone. */
+  public void loseDisconnects() {
+    synchronized (wire) {
+      wire.losesDisconnects = true;
+    }
+  }
+
   /** Returns what refuses calls. */
   public Faults faults() {
     return wire.faults;

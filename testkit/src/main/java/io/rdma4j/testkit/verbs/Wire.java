@@ -20,6 +20,9 @@ final class Wire {
   /** True when queue pairs and completion queues begin stalled and holding. */
   boolean stepped;
 
+  /** True when nothing of rdma_cm reaches the other end of a connection any more. */
+  boolean losesDisconnects;
+
   Defect defect = Defect.NONE;
   private int defectEvery;
 
