@@ -105,7 +105,7 @@ class RegistrationCacheFuzzTest {
     current.get().leave();
     cache.maintain(0);
     RegistrationCacheStatistics now = cache.statistics();
-    RegistrationCacheTest.assertAddsUp(now);
+    RegistrationCacheFixture.assertAddsUp(now);
     assertEquals(0, now.used() + now.retiring() + now.pending(), now::toString);
     assertEquals(device.live(), now.entries(), now::toString);
     assertTrue(now.hits() > 0 && now.misses() > 0 && now.staleDropped() > 0, now::toString);

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Timeout;
 
 /**
  * Faults of the kernel's devices in the lab's guest, seen by operators with the right cause: in the
- * journal, by a listener, and on the monitor's pages. The last one takes the device away.
+ * journal, by a listener, and on the monitor's pages.
  */
 @Tag("lab")
 @Timeout(300)
@@ -66,9 +66,7 @@ final class FaultsLabTest {
 
   @BeforeAll
   static void start() throws Exception {
-    peer = new FaultyPeer(RXE);
-    node = Node.start(config(VERBS).build());
-    sightings = new Sightings(node);
+    startNodes();
     // Once through all the code, which costs seconds at the first time in emulation.
     for (int i = 0; i < 2; i++) {
       sightings.forget();
@@ -78,12 +76,22 @@ final class FaultsLabTest {
     }
   }
 
+  private static void startNodes() throws Exception {
+    peer = new FaultyPeer(RXE);
+    node = Node.start(config(VERBS).build());
+    sightings = new Sightings(node);
+  }
+
   @AfterAll
   static void stop() throws Exception {
     System.out.printf(
         "%-26s %-26s %10s | %s%n",
         "fault", "cause", "reported", "seen then: listener, /incidents, /metrics, dashboard");
     ROWS.forEach(System.out::println);
+    stopNodes();
+  }
+
+  private static void stopNodes() throws Exception {
     sightings.close();
     node.close();
     peer.close();
@@ -184,6 +192,32 @@ final class FaultsLabTest {
 
   @Test
   @Order(6)
+  void aDeviceThatIsTakenAwayHasFailed() throws Exception {
+    connect();
+    long faultNs = System.nanoTime();
+    Process removal = new ProcessBuilder("rdma", "link", "delete", "rxe0").inheritIO().start();
+    expect(
+        "device removed",
+        faultNs,
+        "device-failed",
+        EventKind.DEVICE_FATAL,
+        EventKind.CM_DEVICE_REMOVAL);
+    stopNodes();
+    assertTrue(removal.waitFor(60, TimeUnit.SECONDS), "the device does not go");
+    command("rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "v0");
+    startNodes();
+    try (Connection again = connect()) {
+      send(again);
+    }
+  }
+
+  /**
+   * The last, since the kernel's soft RoCE (6.1) stays useless: once a disconnect has met a port
+   * that is down, requests of rdma_cm stay in the device's queue, and taking it away waits for
+   * them.
+   */
+  @Test
+  @Order(7)
   void aPortThatGoesDownAndUpIsALinkFlap() throws Exception {
     connect();
     try {
@@ -195,27 +229,6 @@ final class FaultsLabTest {
       command("ip", "link", "set", "v0", "up");
       expect("port up again", upNs, "link-flap", EventKind.PORT_ACTIVE);
     }
-    try (Connection again = connect()) {
-      send(again);
-    }
-  }
-
-  @Test
-  @Order(7)
-  void aDeviceThatIsTakenAwayHasFailed() throws Exception {
-    connect();
-    long faultNs = System.nanoTime();
-    Process removal = new ProcessBuilder("rdma", "link", "delete", "rxe0").inheritIO().start();
-    expect(
-        "device removed",
-        faultNs,
-        "device-failed",
-        EventKind.DEVICE_FATAL,
-        EventKind.CM_DEVICE_REMOVAL);
-    peer.close();
-    node.close();
-    assertTrue(removal.waitFor(60, TimeUnit.SECONDS), "the device does not go");
-    command("rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "v0");
   }
 
   private static void command(String... words) throws Exception {
