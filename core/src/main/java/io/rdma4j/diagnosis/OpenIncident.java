@@ -121,14 +121,17 @@ final class OpenIncident {
     if (subject.connection() != 0 && connections.contains(subject.connection())) {
       return true;
     }
-    String host = subject.peerHost();
+    return goesWithHost(event) || covers(subject) || isAboutPortOf(event);
+  }
+
+  /** Whether it is how a host of this incident goes, or comes back. */
+  private boolean goesWithHost(Event event) {
+    String host = event.subject().peerHost();
     return switch (event.kind()) {
-          case PEER_SOCKET_CLOSED -> hostsClosed.contains(host);
-          case PEER_SILENT, PEER_HEARD -> hostsSilent.contains(host);
-          default -> false;
-        }
-        || covers(subject)
-        || isAboutPortOf(event);
+      case PEER_SOCKET_CLOSED -> hostsClosed.contains(host);
+      case PEER_SILENT, PEER_HEARD -> hostsSilent.contains(host);
+      default -> false;
+    };
   }
 
   /**

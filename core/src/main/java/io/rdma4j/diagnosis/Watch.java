@@ -70,6 +70,10 @@ public final class Watch implements AutoCloseable {
 
   private static final long REVISE_NS = 100 * MS;
   private static final long SETTLED_NS = 1000 * MS;
+
+  /** A line that could not name a cause waits for so long, since the peer's word may have it. */
+  private static final long UNKNOWN_SETTLED_NS = 3000 * MS;
+
   private static final long QUIET_NS = 5000 * MS;
 
   /** An incident that never gets quiet is closed all the same, and another one opened. */
@@ -345,10 +349,12 @@ public final class Watch implements AutoCloseable {
       return;
     }
     Incident picture = publish(incident, Incident.State.OPEN, diagnose(incident), nowNs);
-    if (settled) {
+    boolean told = settled && (picture.cause().isPresent() || ageNs >= UNKNOWN_SETTLED_NS);
+    if (told) {
       log.write(incident, picture, nowNs);
     }
-    incident.dueNs = settled ? incident.lastNs() + QUIET_NS : incident.openedNs() + SETTLED_NS;
+    long settlesNs = settled ? UNKNOWN_SETTLED_NS : SETTLED_NS;
+    incident.dueNs = told ? incident.lastNs() + QUIET_NS : incident.openedNs() + settlesNs;
   }
 
   /** Asks for counters; returns whether they are there, or have been waited for long enough. */

@@ -31,6 +31,9 @@ final class Conductor {
 
   private static final long CLOSE_TIMEOUT_NS = 1_000_000_000L;
 
+  /** A control socket outlives its connection for so long at most, however rare heartbeats are. */
+  private static final long MOST_PARTING_NS = 10_000_000_000L;
+
   /** A control socket that outlives its connection until both ends have told what they saw. */
   private static final class Parting {
     private final Connection connection;
@@ -157,7 +160,8 @@ final class Conductor {
    * they saw, or the peer has been silent for so long that this is an event by itself.
    */
   void linger(Connection connection, ControlSocket control) {
-    toPart.add(new Parting(connection, control, node.clockNs() + node.config().silenceNs()));
+    long patienceNs = Math.min(node.config().silenceNs(), MOST_PARTING_NS);
+    toPart.add(new Parting(connection, control, node.clockNs() + patienceNs));
     if (running) {
       selector.wakeup();
     } else {
@@ -295,7 +299,7 @@ final class Conductor {
     } catch (IOException e) {
       how = "bootstrap connection to " + connection.peerAddress() + ": " + e;
     }
-    connection.socketEnded(control, how);
+    connection.liveness().socketEnded(control, how);
     return false;
   }
 

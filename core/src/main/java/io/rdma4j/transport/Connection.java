@@ -4,14 +4,11 @@ import io.rdma4j.SendResult;
 import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.provider.Endpoint;
 import io.rdma4j.provider.EndpointFailure;
-import io.rdma4j.provider.EndpointFailure.Kind;
 import io.rdma4j.provider.Rest;
 import io.rdma4j.status.EventSubject;
-import io.rdma4j.transport.Bootstrap.Established;
 import io.rdma4j.transport.internal.PathNegotiation;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
-import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -33,17 +30,9 @@ public final class Connection implements AutoCloseable {
   private final long id;
   private final Endpoint endpoint;
   private final long madeNs;
-  private volatile ControlSocket control;
-  private volatile PathChoice path;
-  private volatile int pathChanges;
-  private volatile long movedNs;
-  private final String firstPath;
-
-  /** Written by the conductor; 0 while the peer is heard. */
-  private volatile long longestSilenceMs;
-
-  private volatile @Nullable Resumption resumption;
   private final Sender sender;
+  private final CurrentPath current;
+  private final Liveness liveness;
   private final Receiver receiver;
   private final RequestTable requests;
   private final Room room;
@@ -67,13 +56,12 @@ public final class Connection implements AutoCloseable {
     this.poller = poller;
     this.id = id;
     this.endpoint = endpoint;
-    this.control = control;
-    this.path = path;
     madeNs = node.clockNs();
-    this.firstPath = path.name();
     sender =
         new Sender(
             endpoint, control, poller, node.pool(), node.registrarIndex(endpoint.registrar()));
+    current = new CurrentPath(this, endpoint, sender, control, path);
+    liveness = new Liveness(this, sender);
     receiver = new Receiver(this, endpoint, node.pool(), handler, node.config().copyBreakBytes());
     requests = new RequestTable(node.config().requestWindow(), node.requestTimes());
     room = new Room(node, poller, sender, requests);
@@ -357,12 +345,12 @@ public final class Connection implements AutoCloseable {
 
   /** Returns the path used, and why the others are not. */
   public PathChoice path() {
-    return path;
+    return current.choice();
   }
 
   /** Returns how often this connection has moved to another path. */
   public int pathChanges() {
-    return pathChanges;
+    return current.changes();
   }
 
   /** Returns the number of this connection within its node. */
@@ -372,7 +360,7 @@ public final class Connection implements AutoCloseable {
 
   /** Returns the peer's bootstrap address. */
   public InetSocketAddress peerAddress() {
-    return control.peerAddress();
+    return control().peerAddress();
   }
 
   /** Returns true until either side closes or the path fails. */
@@ -384,8 +372,8 @@ public final class Connection implements AutoCloseable {
   public ConnectionStatus status() {
     return new ConnectionStatus(
         id,
-        control.peerAddress(),
-        path,
+        control().peerAddress(),
+        path(),
         endpoint.queuePair(),
         sender.state().name(),
         sender.messagesSent(),
@@ -437,7 +425,7 @@ public final class Connection implements AutoCloseable {
       return Rest.UNTIL_EVENT;
     }
     Rest rest = endpoint.arm();
-    if (rest == Rest.UNTIL_EVENT && control.carriesMessages()) {
+    if (rest == Rest.UNTIL_EVENT && control().carriesMessages()) {
       node.conductor().watchOnce(this);
     }
     // A deadline runs while closing, a suspicion is acted on by the next poll, and room in a ring
@@ -466,61 +454,19 @@ public final class Connection implements AutoCloseable {
     endpoint.housekeep(nowNs);
     requester.expire(nowNs);
     large.housekeep(nowNs);
-    Resumption moving = resumption;
+    Resumption moving = resumption();
     if (moving != null) {
       moving.housekeep(nowNs);
     }
     if (isSuspended()) {
       return;
     }
-    if (isOpen() && control.heartbeatDue(nowNs) && !control.sendHeartbeat()) {
-      sender.sendControl(MessageType.HEARTBEAT, 0);
-    }
-    long silentNs = control.silentNs(nowNs);
-    noteSilence(silentNs);
-    if (silentNs > node.config().livenessTimeoutNs()) {
-      suspect(
-          new EndpointFailure(
-              Kind.PEER_LOST,
-              "nothing heard from " + peerAddress() + " for " + silentNs / 1_000_000 + " ms"));
-    }
-  }
-
-  /** Conductor only. A peer that is not heard for some heartbeats, and when it is heard again. */
-  private void noteSilence(long silentNs) {
-    boolean silent = silentNs > node.config().silenceNs();
-    if (silent && longestSilenceMs == 0) {
-      node.events().silent(this, silentNs / 1_000_000);
-    } else if (!silent && longestSilenceMs > 0) {
-      node.events().heardAgain(this, longestSilenceMs);
-    }
-    longestSilenceMs = silent ? silentNs / 1_000_000 : 0;
-  }
-
-  /** The control socket has ended. Conductor. */
-  void socketEnded(ControlSocket ended, String how) {
-    if (isOpen() && !ended.hasTold()) {
-      node.events().socketClosed(this, how);
-    }
-    suspect(new EndpointFailure(Kind.PEER_LOST, how));
-  }
-
-  /** Where the bootstrap socket carries the messages, its end shows as that of the path. Poller. */
-  void noteEndOfSocket(EndpointFailure cause) {
-    if (control.carriesMessages() && cause.kind() == Kind.PEER_LOST && longestSilenceMs == 0) {
-      node.events().socketClosed(this, cause.message());
-    }
+    liveness.housekeep(nowNs);
   }
 
   /** Returns how events name this connection and the path it has now. */
   EventSubject subject() {
     return NodeEvents.subject(endpoint.subject(), id, peerAddress());
-  }
-
-  /** Returns whether it has been on a path behind its first one since before {@code sinceNs}. */
-  boolean isDegraded(long sinceNs) {
-    List<String> order = node.config().paths();
-    return order.indexOf(path.name()) > order.indexOf(firstPath) && movedNs - sinceNs < 0;
   }
 
   void startClosing() {
@@ -550,28 +496,11 @@ public final class Connection implements AutoCloseable {
   /** Gives back what a connection has that nobody gets to see. */
   void discard() {
     sender.close(PathNegotiation.discarding());
-    control.close();
-  }
-
-  /** Lets this connection move to other paths. Before it is polled. */
-  void resumeWith(Resumption moving) {
-    resumption = moving;
+    control().close();
   }
 
   @Nullable Resumption resumption() {
-    return resumption;
-  }
-
-  /** A path has ended and is closed; the socket goes with it, so that the peer notices. Poller. */
-  void pathEnded(EndpointFailure cause) {
-    Resumption moving = resumption;
-    if (moving != null) {
-      moving.pathEnded(path.name(), cause);
-    }
-    remoteKeys.pathEnded();
-    noteEndOfSocket(cause);
-    node.events().pathEnded(this, cause);
-    node.events().part(this, control);
+    return current.resumption();
   }
 
   /**
@@ -579,27 +508,6 @@ public final class Connection implements AutoCloseable {
    */
   void wakePeer() {
     sender.ringIfPeerSleeps();
-  }
-
-  /** Hands a new path to the poller; false when the connection does not wait for one any more. */
-  boolean moveTo(Established established, PathChoice choice, long peerDelivered) {
-    ControlSocket socket = node.controlOf(established, choice);
-    return endpoint instanceof ResumableEndpoint resumable
-        && resumable.attach(
-            established.result().endpoint(),
-            peerDelivered,
-            () -> {
-              control = socket;
-              node.traffic().leave(this, path.name(), false, () -> path = choice);
-              int before = pathChanges;
-              pathChanges = before + 1;
-              sender.moved(node.registrarIndex(endpoint.registrar()), socket);
-              poller.watch(this);
-              node.countPathChange();
-              movedNs = node.clockNs();
-              node.events().moved(this, before + 1);
-              node.watch(this);
-            });
   }
 
   Node node() {
@@ -621,7 +529,15 @@ public final class Connection implements AutoCloseable {
   }
 
   ControlSocket control() {
-    return control;
+    return current.control();
+  }
+
+  CurrentPath current() {
+    return current;
+  }
+
+  Liveness liveness() {
+    return liveness;
   }
 
   Receiver receiver() {
@@ -675,6 +591,6 @@ public final class Connection implements AutoCloseable {
 
   @Override
   public String toString() {
-    return "connection " + id + " to " + peerAddress() + " over " + path.description();
+    return "connection " + id + " to " + peerAddress() + " over " + path().description();
   }
 }

@@ -486,11 +486,13 @@ public final class Node implements AutoCloseable {
             first,
             established.sizes(),
             config.resumeTimeoutNs(),
-            cause -> Objects.requireNonNull(made.get()).pathEnded(cause),
+            cause -> Objects.requireNonNull(made.get()).current().ended(cause),
             () -> Objects.requireNonNull(made.get()).wakePeer());
     Connection connection = new Connection(this, poller, id, endpoint, control, path, handler);
-    connection.resumeWith(
-        new Resumption(this, connection, endpoint, session, established.peerNode(), peer));
+    connection
+        .current()
+        .resumeWith(
+            new Resumption(this, connection, endpoint, session, established.peerNode(), peer));
     made.set(connection);
     return connection;
   }

@@ -23,9 +23,6 @@ import org.jspecify.annotations.Nullable;
  * order that both ends have. A list of one path requires it.
  */
 public final class NodeConfig {
-  /** A peer sends one each interval; so many without one are no delay of the network. */
-  private static final int SILENT_HEARTBEATS = 3;
-
   /** Who polls the connections. */
   public enum Threading {
     /** The node, on threads of its own. */
@@ -177,7 +174,7 @@ public final class NodeConfig {
 
   /** Returns how long a peer that sends heartbeats is not heard before that is an event. */
   long silenceNs() {
-    return SILENT_HEARTBEATS * heartbeatIntervalNs;
+    return 3 * heartbeatIntervalNs; // so many missed in a row are no delay of the network
   }
 
   /** Returns the silence after which a peer counts as lost. */
@@ -252,53 +249,36 @@ public final class NodeConfig {
 
   @Override
   public String toString() {
-    return "NodeConfig[listen="
-        + listenAddress
-        + ", paths="
-        + paths
-        + ", threading="
-        + threading
-        + ", waiting="
-        + waiting
-        + ", spinNs="
-        + spinNs
-        + ", pollers="
-        + pollers
-        + ", "
-        + endpoint
-        + ", requestWindow="
-        + requestWindow
-        + ", copyBreakBytes="
-        + copyBreakBytes
-        + ", sharedReceives="
-        + sharedReceives
-        + ", handshakeTimeoutNs="
-        + handshakeTimeoutNs
-        + ", heartbeatIntervalNs="
-        + heartbeatIntervalNs
-        + ", livenessTimeoutNs="
-        + livenessTimeoutNs
-        + ", closeTimeoutNs="
-        + closeTimeoutNs
-        + ", secrets="
-        + secrets.size()
-        + ", tls="
-        + (tls == null ? "none" : tls.peerNames())
-        + ", resumeTimeoutNs="
-        + resumeTimeoutNs
-        + ", settleTimeNs="
-        + settleTimeNs
-        + ", backoffNs="
-        + backoffBaseNs
-        + ".."
-        + backoffCapNs
-        + ", shmDirectory="
-        + shmDirectory
-        + ", journal="
-        + journal
-        + ", "
-        + pool
-        + "]";
+    return """
+    NodeConfig[listen=%s, paths=%s, threading=%s, waiting=%s, spinNs=%d, pollers=%d, %s, \
+    requestWindow=%d, copyBreakBytes=%d, sharedReceives=%d, handshakeTimeoutNs=%d, \
+    heartbeatIntervalNs=%d, livenessTimeoutNs=%d, closeTimeoutNs=%d, secrets=%d, tls=%s, \
+    resumeTimeoutNs=%d, settleTimeNs=%d, backoffNs=%d..%d, shmDirectory=%s, journal=%s, %s]\
+    """
+        .formatted(
+            listenAddress,
+            paths,
+            threading,
+            waiting,
+            spinNs,
+            pollers,
+            endpoint,
+            requestWindow,
+            copyBreakBytes,
+            sharedReceives,
+            handshakeTimeoutNs,
+            heartbeatIntervalNs,
+            livenessTimeoutNs,
+            closeTimeoutNs,
+            secrets.size(),
+            tls == null ? "none" : tls.peerNames(),
+            resumeTimeoutNs,
+            settleTimeNs,
+            backoffBaseNs,
+            backoffCapNs,
+            shmDirectory,
+            journal,
+            pool);
   }
 
   /** Collects settings. Single thread only. */

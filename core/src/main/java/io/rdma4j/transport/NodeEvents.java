@@ -78,7 +78,7 @@ final class NodeEvents {
         "app.degraded_connections",
         (double)
             node.connectionsNow().stream()
-                .filter(connection -> connection.isDegraded(nowNs - DEGRADED_AFTER_NS))
+                .filter(connection -> connection.current().isDegraded(nowNs - DEGRADED_AFTER_NS))
                 .count());
   }
 

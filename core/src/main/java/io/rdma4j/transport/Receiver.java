@@ -318,7 +318,7 @@ final class Receiver implements EndpointListener {
 
   @Override
   public void onFailure(EndpointFailure cause) {
-    connection.noteEndOfSocket(cause);
+    connection.liveness().noteEndOfSocket(cause);
     connection.life().failed(cause);
   }
 

@@ -194,7 +194,7 @@ final class Resumption {
         throw new ProtocolException("a count of " + answer.length + " bytes");
       }
       socket.configureBlocking(blocking);
-      moved = connection.moveTo(established, choice, ByteBuffer.wrap(answer).getLong());
+      moved = connection.current().moveTo(established, choice, ByteBuffer.wrap(answer).getLong());
       if (!moved) {
         throw new IOException("the connection has ended meanwhile");
       }

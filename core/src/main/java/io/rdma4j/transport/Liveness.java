@@ -1,0 +1,66 @@
+package io.rdma4j.transport;
+
+import io.rdma4j.provider.EndpointFailure;
+import io.rdma4j.provider.EndpointFailure.Kind;
+
+/**
+ * Whether the peer of a connection lives: heartbeats, silence, and the end of the control socket.
+ */
+final class Liveness {
+  private final Connection connection;
+  private final Sender sender;
+
+  /** Written by the conductor; 0 while the peer is heard. */
+  private volatile long longestSilenceMs;
+
+  Liveness(Connection connection, Sender sender) {
+    this.connection = connection;
+    this.sender = sender;
+  }
+
+  /** Sends the heartbeat that is due, and acts on silence. Conductor. */
+  void housekeep(long nowNs) {
+    ControlSocket control = connection.control();
+    if (connection.isOpen() && control.heartbeatDue(nowNs) && !control.sendHeartbeat()) {
+      sender.sendControl(MessageType.HEARTBEAT, 0);
+    }
+    long silentNs = control.silentNs(nowNs);
+    noteSilence(silentNs);
+    if (silentNs > connection.node().config().livenessTimeoutNs()) {
+      connection.suspect(
+          new EndpointFailure(
+              Kind.PEER_LOST,
+              "nothing heard from %s for %d ms"
+                  .formatted(connection.peerAddress(), silentNs / 1_000_000)));
+    }
+  }
+
+  /** A peer that is not heard for some heartbeats, and when it is heard again. */
+  private void noteSilence(long silentNs) {
+    Node node = connection.node();
+    boolean silent = silentNs > node.config().silenceNs();
+    if (silent && longestSilenceMs == 0) {
+      node.events().silent(connection, silentNs / 1_000_000);
+    } else if (!silent && longestSilenceMs > 0) {
+      node.events().heardAgain(connection, longestSilenceMs);
+    }
+    longestSilenceMs = silent ? silentNs / 1_000_000 : 0;
+  }
+
+  /** The control socket has ended. Conductor. */
+  void socketEnded(ControlSocket ended, String how) {
+    if (connection.isOpen() && !ended.hasTold()) {
+      connection.node().events().socketClosed(connection, how);
+    }
+    connection.suspect(new EndpointFailure(Kind.PEER_LOST, how));
+  }
+
+  /** Where the bootstrap socket carries the messages, its end shows as that of the path. Poller. */
+  void noteEndOfSocket(EndpointFailure cause) {
+    if (connection.control().carriesMessages()
+        && cause.kind() == Kind.PEER_LOST
+        && longestSilenceMs == 0) {
+      connection.node().events().socketClosed(connection, cause.message());
+    }
+  }
+}

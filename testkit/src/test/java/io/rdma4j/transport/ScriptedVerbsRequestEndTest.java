@@ -1,0 +1,22 @@
+package io.rdma4j.transport;
+
+import io.rdma4j.testkit.transport.RequestEndContract;
+import io.rdma4j.testkit.verbs.ScriptedVerbs;
+
+final class ScriptedVerbsRequestEndTest extends RequestEndContract {
+  private final ScriptedVerbs verbs = new ScriptedVerbs();
+
+  ScriptedVerbsRequestEndTest() {
+    verbs.addDevice("scripted0").address(java.net.InetAddress.getLoopbackAddress());
+  }
+
+  @Override
+  protected String path() {
+    return "verbs";
+  }
+
+  @Override
+  protected NodeConfig.Builder configure(NodeConfig.Builder builder) {
+    return super.configure(builder).verbs(verbs);
+  }
+}

@@ -1,0 +1,10 @@
+package io.rdma4j.transport;
+
+import io.rdma4j.testkit.transport.RequestEndContract;
+
+final class TcpRequestEndTest extends RequestEndContract {
+  @Override
+  protected String path() {
+    return "tcp";
+  }
+}
