@@ -59,6 +59,7 @@ final class SharedReceives implements AutoCloseable {
   private int madeCount;
   private int available;
   private int endpoints;
+  private boolean closed;
   private volatile boolean scarce;
 
   /**
@@ -229,7 +230,7 @@ final class SharedReceives implements AutoCloseable {
 
   /**
    * Makes receives when few are available, of memory that is free at this moment. By whoever looks
-   * for events of the device.
+   * for events of the device, maybe while the last endpoint closes this.
    */
   void refill() {
     if (!scarce || !making.tryLock()) {
@@ -237,7 +238,7 @@ final class SharedReceives implements AutoCloseable {
     }
     try {
       scarce = false;
-      for (int i = 0; i < REFILL && madeCount < most; i++) {
+      for (int i = 0; i < REFILL && madeCount < most && !closed; i++) {
         if (!slots.fillFromFree(madeCount)) {
           scarce = true; // the pool grows meanwhile, if it may
           return;
@@ -263,10 +264,15 @@ final class SharedReceives implements AutoCloseable {
 
   /** Asks for an event at the low watermark; without it {@link #exchange} alone notices. */
   private void arm() {
+    lock.lock();
     try {
-      queue.arm(LOW_WATERMARK);
+      if (!closed) {
+        queue.arm(LOW_WATERMARK);
+      }
     } catch (VerbsException e) {
       LOG.log(Level.DEBUG, "no event of the shared receive queue", e);
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -276,9 +282,23 @@ final class SharedReceives implements AutoCloseable {
    */
   @Override
   public void close() {
+    making.lock();
     try (made) {
+      markClosed();
       queue.close();
       slots.close();
+    } finally {
+      making.unlock();
+    }
+  }
+
+  /** With both locks, so that whoever has one of them may look. */
+  private void markClosed() {
+    lock.lock();
+    try {
+      closed = true;
+    } finally {
+      lock.unlock();
     }
   }
 }
