@@ -1,7 +1,6 @@
 package io.rdma4j.monitor;
 
 import static java.util.Objects.requireNonNull;
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rdma4j.provider.MemoryAccess;
@@ -188,6 +187,7 @@ final class IncidentAlertsTest {
         });
   }
 
+  /** A process that is killed, and one that stands still. */
   @ParameterizedTest
   @CsvSource({"KILL, peer-process-ended", "STOP, peer-stalled"})
   void aSignalToThePeerIsAnAlertWithItsCause(String signal, String cause) throws Exception {
@@ -201,8 +201,7 @@ final class IncidentAlertsTest {
             peers.add(peer);
             scene.node.connect(PeerProcess.addressOf(peer), DEAF);
             long brokenNs = System.nanoTime();
-            String pid = Long.toString(peer.pid());
-            assertEquals(0, new ProcessBuilder("kill", "-" + signal, pid).start().waitFor());
+            Tool.check("kill", "-" + signal, Long.toString(peer.pid()));
             return brokenNs;
           });
     } finally {

@@ -30,8 +30,11 @@ final class Liveness {
       connection.suspect(
           new EndpointFailure(
               Kind.PEER_LOST,
-              "nothing heard from %s for %d ms"
-                  .formatted(connection.peerAddress(), silentNs / 1_000_000)));
+              "nothing heard from "
+                  + connection.peerAddress()
+                  + " for "
+                  + silentNs / 1_000_000
+                  + " ms"));
     }
   }
 

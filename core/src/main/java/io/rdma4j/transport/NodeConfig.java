@@ -250,10 +250,10 @@ public final class NodeConfig {
   @Override
   public String toString() {
     return """
-    NodeConfig[listen=%s, paths=%s, threading=%s, waiting=%s, spinNs=%d, pollers=%d, %s, \
-    requestWindow=%d, copyBreakBytes=%d, sharedReceives=%d, handshakeTimeoutNs=%d, \
-    heartbeatIntervalNs=%d, livenessTimeoutNs=%d, closeTimeoutNs=%d, secrets=%d, tls=%s, \
-    resumeTimeoutNs=%d, settleTimeNs=%d, backoffNs=%d..%d, shmDirectory=%s, journal=%s, %s]\
+    NodeConfig[listen=%s, paths=%s, threading=%s, waiting=%s, spinNs=%s, pollers=%s, %s, \
+    requestWindow=%s, copyBreakBytes=%s, sharedReceives=%s, handshakeTimeoutNs=%s, \
+    heartbeatIntervalNs=%s, livenessTimeoutNs=%s, closeTimeoutNs=%s, secrets=%s, tls=%s, \
+    resumeTimeoutNs=%s, settleTimeNs=%s, backoffNs=%s..%s, shmDirectory=%s, journal=%s, %s]\
     """
         .formatted(
             listenAddress,
