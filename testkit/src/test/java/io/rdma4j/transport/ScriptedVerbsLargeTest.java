@@ -4,11 +4,7 @@ import io.rdma4j.testkit.transport.LargeContract;
 import io.rdma4j.testkit.verbs.ScriptedVerbs;
 
 final class ScriptedVerbsLargeTest extends LargeContract {
-  private final ScriptedVerbs verbs = new ScriptedVerbs();
-
-  ScriptedVerbsLargeTest() {
-    verbs.addDevice("scripted0").address(java.net.InetAddress.getLoopbackAddress());
-  }
+  private final ScriptedVerbs verbs = ScriptedVerbs.onLoopback();
 
   @Override
   protected String path() {

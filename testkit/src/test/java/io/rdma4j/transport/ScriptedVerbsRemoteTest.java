@@ -4,11 +4,7 @@ import io.rdma4j.testkit.transport.RemoteContract;
 import io.rdma4j.testkit.verbs.ScriptedVerbs;
 
 final class ScriptedVerbsRemoteTest extends RemoteContract {
-  private final ScriptedVerbs verbs = new ScriptedVerbs();
-
-  ScriptedVerbsRemoteTest() {
-    verbs.addDevice("scripted0").address(java.net.InetAddress.getLoopbackAddress());
-  }
+  private final ScriptedVerbs verbs = ScriptedVerbs.onLoopback();
 
   @Override
   protected String path() {

@@ -4,11 +4,7 @@ import io.rdma4j.testkit.transport.RequestEndContract;
 import io.rdma4j.testkit.verbs.ScriptedVerbs;
 
 final class ScriptedVerbsRequestEndTest extends RequestEndContract {
-  private final ScriptedVerbs verbs = new ScriptedVerbs();
-
-  ScriptedVerbsRequestEndTest() {
-    verbs.addDevice("scripted0").address(java.net.InetAddress.getLoopbackAddress());
-  }
+  private final ScriptedVerbs verbs = ScriptedVerbs.onLoopback();
 
   @Override
   protected String path() {

@@ -4,11 +4,7 @@ import io.rdma4j.testkit.transport.RequestContract;
 import io.rdma4j.testkit.verbs.ScriptedVerbs;
 
 final class ScriptedVerbsRequestTest extends RequestContract {
-  private final ScriptedVerbs verbs = new ScriptedVerbs();
-
-  ScriptedVerbsRequestTest() {
-    verbs.addDevice("scripted0").address(java.net.InetAddress.getLoopbackAddress());
-  }
+  private final ScriptedVerbs verbs = ScriptedVerbs.onLoopback();
 
   @Override
   protected String path() {

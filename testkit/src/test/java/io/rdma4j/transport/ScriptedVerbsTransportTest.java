@@ -4,11 +4,7 @@ import io.rdma4j.testkit.transport.TransportContract;
 import io.rdma4j.testkit.verbs.ScriptedVerbs;
 
 final class ScriptedVerbsTransportTest extends TransportContract {
-  private final ScriptedVerbs verbs = new ScriptedVerbs();
-
-  ScriptedVerbsTransportTest() {
-    verbs.addDevice("scripted0").address(java.net.InetAddress.getLoopbackAddress());
-  }
+  private final ScriptedVerbs verbs = ScriptedVerbs.onLoopback();
 
   @Override
   protected String path() {

@@ -4,20 +4,13 @@ import io.rdma4j.testkit.transport.LargeContract;
 import io.rdma4j.testkit.transport.RemoteContract;
 import io.rdma4j.testkit.transport.TransportContract;
 import io.rdma4j.testkit.verbs.ScriptedVerbs;
-import java.net.InetAddress;
 import org.junit.jupiter.api.Nested;
 
 /** The contracts of connections, with receives that the peers of a device share. */
 final class SharedReceivesContractsTest {
-  private static ScriptedVerbs newVerbs() {
-    ScriptedVerbs verbs = new ScriptedVerbs();
-    verbs.addDevice("scripted0").address(InetAddress.getLoopbackAddress());
-    return verbs;
-  }
-
   @Nested
   final class Messages extends TransportContract {
-    private final ScriptedVerbs verbs = newVerbs();
+    private final ScriptedVerbs verbs = ScriptedVerbs.onLoopback();
 
     @Override
     protected String path() {
@@ -32,7 +25,7 @@ final class SharedReceivesContractsTest {
 
   @Nested
   final class Remote extends RemoteContract {
-    private final ScriptedVerbs verbs = newVerbs();
+    private final ScriptedVerbs verbs = ScriptedVerbs.onLoopback();
 
     @Override
     protected String path() {
@@ -47,7 +40,7 @@ final class SharedReceivesContractsTest {
 
   @Nested
   final class Large extends LargeContract {
-    private final ScriptedVerbs verbs = newVerbs();
+    private final ScriptedVerbs verbs = ScriptedVerbs.onLoopback();
 
     @Override
     protected String path() {

@@ -6,6 +6,7 @@ import io.rdma4j.verbs.Device;
 import io.rdma4j.verbs.DeviceInfo;
 import io.rdma4j.verbs.PortAddress;
 import io.rdma4j.verbs.Verbs;
+import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +18,13 @@ public final class ScriptedVerbs implements Verbs {
   private final Map<String, ScriptedDevice> devices = new TreeMap<>();
   private final ScriptedConnectionManager connectionManager =
       new ScriptedConnectionManager(wire, devices.values());
+
+  /** Returns a stack of one device, {@code scripted0}, which has the loopback address. */
+  public static ScriptedVerbs onLoopback() {
+    ScriptedVerbs verbs = new ScriptedVerbs();
+    verbs.addDevice("scripted0").address(InetAddress.getLoopbackAddress());
+    return verbs;
+  }
 
   /** Adds a device that can be opened, with one active port and no address. */
   public ScriptedDevice addDevice(String name) {
