@@ -40,6 +40,6 @@ public final class CpuCommand extends TransportCommand {
   @Override
   void measureAlone(Result result, Progress progress) throws IOException {
     progress.show("a node with nothing to do");
-    result.addNumber("idle_core_percent", IdleNodes.corePercent(quick ? 2 : 5));
+    result.addNumber("idle_core_percent", IdleNodes.corePercent(5));
   }
 }

@@ -8,6 +8,8 @@ import io.rdma4j.transport.NodeConfig;
 import io.rdma4j.transport.NodeConfig.Threading;
 import io.rdma4j.transport.NodeConfig.Waiting;
 import java.io.IOException;
+import java.lang.management.CompilationMXBean;
+import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Objects;
@@ -16,8 +18,15 @@ import java.util.Objects;
 final class IdleNodes {
   private static final int NODES = 2;
 
-  /** The process has compiled what its start has called by then, on threads that no node has. */
-  private static final long SETTLE_MS = 4_000;
+  private static final CompilationMXBean COMPILER = ManagementFactory.getCompilationMXBean();
+
+  /**
+   * The start of a process is compiled for a while, on threads that no node has. A second with less
+   * than this of it is quiet; one that never comes is not waited for.
+   */
+  private static final long QUIET_COMPILE_MS = 5;
+
+  private static final int MOST_SETTLE_SECONDS = 20;
 
   private IdleNodes() {}
 
@@ -30,7 +39,7 @@ final class IdleNodes {
         Node client = Node.start(config);
         Connection connection =
             client.connect(Objects.requireNonNull(server.listenAddress()), handler)) {
-      Thread.sleep(SETTLE_MS);
+      awaitQuietCompiler();
       long cpuNs = Linux.processCpuNs();
       long beganNs = System.nanoTime();
       Thread.sleep(seconds * 1_000L);
@@ -43,6 +52,18 @@ final class IdleNodes {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted while a node was idle", e);
+    }
+  }
+
+  private static void awaitQuietCompiler() throws InterruptedException {
+    long compiledMs = -QUIET_COMPILE_MS;
+    for (int second = 0; second < MOST_SETTLE_SECONDS; second++) {
+      Thread.sleep(1_000);
+      long nowMs = COMPILER.getTotalCompilationTime();
+      if (nowMs - compiledMs < QUIET_COMPILE_MS) {
+        return;
+      }
+      compiledMs = nowMs;
     }
   }
 
