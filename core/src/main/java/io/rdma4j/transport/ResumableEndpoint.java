@@ -13,6 +13,8 @@ import io.rdma4j.provider.QueuePairStatus;
 import io.rdma4j.provider.Rest;
 import io.rdma4j.status.EventSubject;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,6 +52,17 @@ final class ResumableEndpoint implements Endpoint {
     ENDED
   }
 
+  private static final VarHandle DELIVERED;
+
+  static {
+    try {
+      DELIVERED =
+          MethodHandles.lookup().findVarHandle(ResumableEndpoint.class, "delivered", long.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
   private static final MemorySegment NO_PAYLOAD = MemorySegment.ofArray(new byte[0]);
 
   private final ShortLock lock = new ShortLock();
@@ -71,7 +84,10 @@ final class ResumableEndpoint implements Endpoint {
   /** Set once a goodbye went either way: from then on the end of the path is the end of all. */
   private volatile boolean ending;
 
-  /** Written by the poller; stable while suspended. */
+  /**
+   * Written by the poller, with release, since a fence would cost every message; stable while
+   * suspended.
+   */
   private volatile long delivered;
 
   private volatile boolean acknowledgementDue;
@@ -431,8 +447,7 @@ final class ResumableEndpoint implements Endpoint {
       noteGoodbye(type);
       to().onMessage(type, correlationId, memory, offset, lengthBytes);
       bytesSinceAcknowledged += lengthBytes;
-      long before = delivered;
-      delivered = before + 1;
+      DELIVERED.setRelease(ResumableEndpoint.this, delivered + 1);
     }
 
     private void onAcknowledgement(long count) {

@@ -3,6 +3,9 @@ package io.rdma4j.transport;
 import io.rdma4j.provider.Endpoint;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodHandles.Lookup;
+import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,8 +20,9 @@ import org.jspecify.annotations.Nullable;
  *  bytesTail    poller, before tail               sender
  * </pre>
  *
- * All are volatile: what was written before is seen with them. A message may leave once it is both
- * acknowledged and out of the device's hands; the numbers start with 0 and never wrap.
+ * All are written with release and read as volatile: what was written before is seen with them, and
+ * a message costs no fence. One may leave once it is both acknowledged and out of the device's
+ * hands; the numbers start with 0 and never wrap.
  *
  * <p>Owns the bytes; {@link #close} frees them.
  */
@@ -29,6 +33,20 @@ final class RetainedMessages {
   }
 
   private static final long COPIED = -1;
+  private static final VarHandle HEAD;
+  private static final VarHandle TAIL;
+  private static final VarHandle BYTES_TAIL;
+
+  static {
+    try {
+      Lookup lookup = MethodHandles.lookup();
+      HEAD = lookup.findVarHandle(RetainedMessages.class, "head", long.class);
+      TAIL = lookup.findVarHandle(RetainedMessages.class, "tail", long.class);
+      BYTES_TAIL = lookup.findVarHandle(RetainedMessages.class, "bytesTail", long.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
 
   private final Arena arena = Arena.ofShared();
   private final MemorySegment bytes;
@@ -125,14 +143,14 @@ final class RetainedMessages {
     positions[slot] = position;
     lengths[slot] = lengthBytes;
     sources[slot] = source;
-    head = number + 1;
+    HEAD.setRelease(this, number + 1);
   }
 
   /** Takes back the registered message added last, which was not sent; by the sender. */
   void undoRegistered() {
     long number = head - 1;
     sources[(int) number & mask] = null;
-    head = number;
+    HEAD.setRelease(this, number);
   }
 
   /** Returns how many messages were sent in all. */
@@ -184,11 +202,11 @@ final class RetainedMessages {
       long copyEnd = positions[slot] + lengths[slot];
       number++;
       if (token == COPIED) {
-        bytesTail = copyEnd;
-        tail = number;
+        BYTES_TAIL.setRelease(this, copyEnd);
+        TAIL.setRelease(this, number);
       } else {
         sources[slot] = null;
-        tail = number;
+        TAIL.setRelease(this, number);
         listener.onSent(token);
       }
     }

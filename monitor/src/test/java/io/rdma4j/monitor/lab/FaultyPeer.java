@@ -37,7 +37,7 @@ final class FaultyPeer {
   static final String FLOOD = "flood";
 
   static final int REGION_BYTES = 4096;
-  private static final int FLOOD_MESSAGES = 64;
+  private static final int FLOOD_MESSAGES = 120;
   private static final String DONE = "done";
 
   private final Process process;
@@ -128,7 +128,7 @@ final class FaultyPeer {
     InetSocketAddress any = new InetSocketAddress(InetAddress.getByName(args[0]), 0);
     try (Arena arena = Arena.ofShared();
         Node node =
-            Node.start(FaultsLabTest.config(verbs).listen(any, (peer, path) -> answering).build());
+            Node.start(FaultScene.config(verbs).listen(any, (peer, path) -> answering).build());
         ExportedRegion region =
             node.export(arena.allocate(REGION_BYTES, 4096), MemoryAccess.REMOTE_READ);
         BufferedReader orders =

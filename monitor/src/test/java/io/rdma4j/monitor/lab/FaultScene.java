@@ -1,0 +1,112 @@
+package io.rdma4j.monitor.lab;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.rdma4j.monitor.lab.Sightings.Place;
+import io.rdma4j.status.EventKind;
+import io.rdma4j.status.EventSubject;
+import io.rdma4j.transport.Connection;
+import io.rdma4j.transport.ConnectionHandler;
+import io.rdma4j.transport.Node;
+import io.rdma4j.transport.NodeConfig;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * A node over soft RoCE whose faults are watched, and a peer in a process of its own. Prints where
+ * and when each fault was seen. One thread drives it.
+ */
+final class FaultScene {
+  private static final ConnectionHandler IGNORE = (connection, message) -> {};
+  private static final String RXE = "10.9.0.1";
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  /** More than {@link #SHORT_QUEUE}, so that a flood overruns it. */
+  private static final int WINDOW = 128;
+
+  /** Enough entries to set a connection up, and few enough to be overrun. */
+  static final int SHORT_QUEUE = 63;
+
+  private final List<String> rows = new ArrayList<>();
+  private final FaultyVerbs verbs = new FaultyVerbs();
+  private final Node node;
+  private final Sightings sightings;
+  private FaultyPeer peer = new FaultyPeer(RXE);
+
+  /** What takes a moment elsewhere takes seconds in emulation. */
+  static NodeConfig.Builder config(FaultyVerbs verbs) {
+    return NodeConfig.builder()
+        .paths("verbs")
+        .verbs(verbs)
+        .window(WINDOW)
+        .handshakeTimeout(Duration.ofSeconds(60))
+        .liveness(Duration.ofSeconds(5), Duration.ofSeconds(60));
+  }
+
+  FaultScene() throws Exception {
+    node = Node.start(config(verbs).build());
+    sightings = new Sightings(node);
+    // Once through all the code, which costs seconds at the first time in emulation.
+    for (int i = 0; i < 2; i++) {
+      sightings.forget();
+      long nowNs = System.nanoTime();
+      node.journal().emit(EventKind.SRQ_ERR, EventSubject.device("rehearsal" + i, 1), "");
+      expect("(rehearsal)", nowNs, "receive-queue-failed", EventKind.SRQ_ERR);
+    }
+  }
+
+  FaultyVerbs verbs() {
+    return verbs;
+  }
+
+  FaultyPeer peer() {
+    return peer;
+  }
+
+  /** Takes a new peer for one that is gone. */
+  void replacePeer() throws Exception {
+    peer.close();
+    peer = new FaultyPeer(RXE);
+  }
+
+  /** Connects to the peer; what was seen before counts no longer. */
+  Connection connect() {
+    Connection connection = node.connect(peer.address(), IGNORE, PATIENCE);
+    sightings.forget();
+    return connection;
+  }
+
+  static void send(Connection connection) {
+    assertTrue(connection.send(MemorySegment.ofArray(new byte[64]), 0, 64) >= 0);
+  }
+
+  /** Waits until a fault can be seen everywhere, with the right cause. */
+  void expect(String fault, long faultNs, String cause, EventKind... kinds) throws Exception {
+    Map<Place, Long> seen = sightings.await(cause, Set.of(kinds));
+    long toldNs = seen.get(Place.JOURNAL);
+    StringBuilder row =
+        new StringBuilder(
+            String.format(
+                Locale.ROOT, "%-26s %-26s %7d ms |", fault, cause, (toldNs - faultNs) / 1_000_000));
+    for (Place place : List.of(Place.LISTENER, Place.INCIDENTS, Place.METRICS, Place.DASHBOARD)) {
+      row.append(String.format(Locale.ROOT, "%7d ms", (seen.get(place) - toldNs) / 1_000_000));
+    }
+    rows.add(row.toString());
+    System.out.println(row);
+  }
+
+  void close() throws Exception {
+    System.out.printf(
+        "%-26s %-26s %10s | %s%n",
+        "fault", "cause", "reported", "seen then: listener, /incidents, /metrics, dashboard");
+    rows.forEach(System.out::println);
+    sightings.close();
+    node.close();
+    peer.close();
+  }
+}
