@@ -29,6 +29,7 @@ abstract class Link implements AutoCloseable {
   static final int HEADER_BYTES = 16;
   static final int MAX_MESSAGE_BYTES = 64 * 1024;
   static final int LINE_BYTES = 64;
+  static final int MAX_LARGE_BYTES = 16 << 20;
 
   private long sent;
   private long received;
@@ -52,6 +53,16 @@ abstract class Link implements AutoCloseable {
   /** Reads from memory that the peer's process has exported, and waits for it. */
   void read(int lengthBytes) throws IOException {
     throw new IOException("memory of the peer can not be read over " + this);
+  }
+
+  /** Returns whether {@link #large} can be called. */
+  boolean carriesLarge() {
+    return false;
+  }
+
+  /** Sends a message of any length, and waits until the peer has all of it. */
+  void large(int lengthBytes) throws IOException {
+    throw new IOException(this + " has no way of its own for large messages");
   }
 
   /** Lets everything go that {@link #offer} has collected. */

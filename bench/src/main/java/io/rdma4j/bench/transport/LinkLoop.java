@@ -137,6 +137,19 @@ final class LinkLoop implements Loop {
   }
 
   @Override
+  public long larges(long count, int lengthBytes) throws IOException {
+    long beganNs = System.nanoTime();
+    for (long i = 0; i < count; i++) {
+      if (LINK.carriesLarge()) {
+        LINK.large(lengthBytes);
+      } else {
+        stream(lengthBytes / Link.MAX_MESSAGE_BYTES, Link.MAX_MESSAGE_BYTES, 1);
+      }
+    }
+    return System.nanoTime() - beganNs;
+  }
+
+  @Override
   public void stop() throws IOException {
     send(Link.STOP, Link.HEADER_BYTES);
     LINK.flush();

@@ -9,7 +9,6 @@ import org.HdrHistogram.Histogram;
 /** A connected way. Single thread only. Owns its end of the link. */
 final class LinkSubject implements Subject, AutoCloseable {
   private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-  private static final long FIRST_COUNT = 64;
   private static final int CALIBRATIONS = 3;
 
   private final String name;
@@ -35,7 +34,7 @@ final class LinkSubject implements Subject, AutoCloseable {
   @Override
   public void warmUp(Task task, long durationNs) throws IOException {
     peer.serve(name);
-    long count = FIRST_COUNT * task.depth();
+    long count = task.fewest();
     long leftNs = durationNs;
     while (leftNs > 0) {
       long tookNs = Math.max(1, task.run(loop, count));
@@ -84,7 +83,7 @@ final class LinkSubject implements Subject, AutoCloseable {
    * a batch begins.
    */
   private long countOf(Task task, long durationNs) throws IOException {
-    long count = FIRST_COUNT * task.depth();
+    long count = task.fewest();
     while (true) {
       long tookNs = Long.MAX_VALUE;
       for (int i = 0; i < CALIBRATIONS; i++) {

@@ -30,6 +30,12 @@ interface Loop {
   /** Requests with answers, at most {@code window} under way. */
   long transactions(long count, int lengthBytes, int window) throws IOException;
 
+  /**
+   * Large messages, one under way: by the link's own means where it has some, as a stream of its
+   * longest messages elsewhere, the last one answered.
+   */
+  long larges(long count, int lengthBytes) throws IOException;
+
   /** Ends the peer's serving. */
   void stop() throws IOException;
 }

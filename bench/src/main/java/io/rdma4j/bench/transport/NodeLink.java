@@ -7,6 +7,10 @@ import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.transport.Connection;
 import io.rdma4j.transport.ConnectionHandler;
+import io.rdma4j.transport.LargeHandler;
+import io.rdma4j.transport.LargeReceive;
+import io.rdma4j.transport.LargeTransfer;
+import io.rdma4j.transport.LargeTransferException;
 import io.rdma4j.transport.Message;
 import io.rdma4j.transport.Node;
 import io.rdma4j.transport.RegionDescriptor;
@@ -16,6 +20,7 @@ import io.rdma4j.transport.RequestFailedException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +40,9 @@ final class NodeLink extends Link {
   private final RegisteredBuffer target;
   private final Arena arena = Arena.ofShared();
   private final MemorySegment out = arena.allocate(MAX_MESSAGE_BYTES, LINE_BYTES);
+
+  /** Of a large message: what is sent, or where it comes to. */
+  private final MemorySegment largeMemory = arena.allocate(MAX_LARGE_BYTES, 4096);
 
   /** The request that is being answered. */
   private long answering = NO_REQUEST;
@@ -102,6 +110,22 @@ final class NodeLink extends Link {
     reading.await();
   }
 
+  @Override
+  boolean carriesLarge() {
+    return true;
+  }
+
+  @Override
+  void large(int lengthBytes) {
+    MemorySegment source = largeMemory.asSlice(0, lengthBytes);
+    connection.sendLarge(source, 0, REQUEST_TIMEOUT_NS, null).await();
+  }
+
+  /** Takes a large message to where the one before was, and reads a word of each line of it. */
+  private void accept(LargeReceive offer) {
+    offer.accept(largeMemory.asSlice(0, offer.lengthBytes()), handler);
+  }
+
   private void received(Message message, long flags, long touch) throws IOException {
     MemorySegment memory = message.memory();
     long at = message.offset();
@@ -138,10 +162,11 @@ final class NodeLink extends Link {
   }
 
   /** Hands messages to the link; what comes before there is one is an error of the benchmark. */
-  static final class Handler implements ConnectionHandler, ReplyHandler {
+  static final class Handler implements ConnectionHandler, ReplyHandler, LargeHandler {
     @Nullable Connection connection;
     @Nullable NodeLink link;
     boolean failed;
+    private long largeTouched;
     @Nullable String ended;
 
     @Override
@@ -183,6 +208,33 @@ final class NodeLink extends Link {
         failed = true;
         ended = e.getMessage();
       }
+    }
+
+    @Override
+    public void onLarge(Connection from, LargeReceive offer) {
+      Objects.requireNonNull(link, "a link before the first large message").accept(offer);
+    }
+
+    @Override
+    public void onDone(LargeTransfer transfer) {
+      MemorySegment memory = Objects.requireNonNull(link).largeMemory;
+      long touch = 0;
+      for (long i = 0; i < transfer.lengthBytes(); i += LINE_BYTES) {
+        touch += memory.get(JAVA_LONG_UNALIGNED, i);
+      }
+      largeTouched += touch;
+    }
+
+    @Override
+    public void onFailure(
+        LargeTransfer transfer, LargeTransferException.Cause cause, String message) {
+      failed = true;
+      ended = cause + ": " + message;
+    }
+
+    /** Depends on all of what came, so that reading it can not be left out. */
+    long largeTouched() {
+      return largeTouched;
     }
 
     @Override

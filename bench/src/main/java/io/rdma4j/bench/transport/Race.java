@@ -67,7 +67,8 @@ final class Race {
   }
 
   private Subject.Batches measure(Row row) throws IOException {
-    return row.task().kind() == Task.Kind.STREAM
+    Task.Kind kind = row.task().kind();
+    return kind == Task.Kind.STREAM || kind == Task.Kind.LARGE
         ? row.subject().measure(row.task(), plan.streamBatches(), plan.streamBatchNs())
         : row.subject().measure(row.task(), plan.batches(), plan.batchNs());
   }

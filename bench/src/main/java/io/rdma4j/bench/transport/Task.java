@@ -10,6 +10,8 @@ import org.HdrHistogram.Histogram;
  *     round trips and reads
  */
 record Task(Kind kind, int lengthBytes, int depth) {
+  private static final long FEWEST = 64;
+
   /** Patterns. */
   enum Kind {
     /** One message and its answer. */
@@ -19,7 +21,9 @@ record Task(Kind kind, int lengthBytes, int depth) {
     /** One-way messages. */
     STREAM,
     /** Requests with answers, several under way. */
-    TRANSACTION;
+    TRANSACTION,
+    /** A message far longer than a path carries in one piece, one under way. */
+    LARGE;
 
     /**
      * Returns whether one operation is under way at a time, and the time of each is of interest.
@@ -45,6 +49,10 @@ record Task(Kind kind, int lengthBytes, int depth) {
     return new Task(Kind.TRANSACTION, lengthBytes, window);
   }
 
+  static Task large(int lengthBytes) {
+    return new Task(Kind.LARGE, lengthBytes, 1);
+  }
+
   /** Runs {@code count} operations of a kind that is one by one, and records the time of each. */
   void runTimed(Loop loop, long count, Histogram timeNs) throws IOException {
     if (kind == Kind.READ) {
@@ -54,6 +62,11 @@ record Task(Kind kind, int lengthBytes, int depth) {
     }
   }
 
+  /** Returns how many operations a first try has, which is not to take long. */
+  long fewest() {
+    return kind == Kind.LARGE ? 1 : FEWEST * depth;
+  }
+
   /** Returns the start of a row's name, for example {@code stream512_b16}. */
   String key() {
     return switch (kind) {
@@ -61,6 +74,7 @@ record Task(Kind kind, int lengthBytes, int depth) {
       case READ -> "read" + lengthBytes;
       case STREAM -> "stream" + lengthBytes + "_b" + depth;
       case TRANSACTION -> "rpc" + lengthBytes + "_w" + depth;
+      case LARGE -> "large" + (lengthBytes >> 20) + "m";
     };
   }
 
@@ -71,6 +85,7 @@ record Task(Kind kind, int lengthBytes, int depth) {
       case READ -> loop.reads(count, lengthBytes);
       case STREAM -> loop.stream(count, lengthBytes, depth);
       case TRANSACTION -> loop.transactions(count, lengthBytes, depth);
+      case LARGE -> loop.larges(count, lengthBytes);
     };
   }
 }

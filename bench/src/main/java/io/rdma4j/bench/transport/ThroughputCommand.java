@@ -8,12 +8,13 @@ import picocli.CommandLine.Command;
 /** Streams and transactions. */
 @Command(
     name = "throughput",
-    description = "One-way streams in batches, and requests with several under way.")
+    description = "One-way streams in batches, large messages, requests with several under way.")
 public final class ThroughputCommand extends TransportCommand {
   private static final int[] LENGTHS = {256, 512};
   private static final int[] BATCHES = {1, 4, 16, 64};
   static final Task LONG = Task.stream(64 * 1024, 1);
   static final Task SHORT = Task.stream(64, 16);
+  private static final Task LARGE = Task.large(Link.MAX_LARGE_BYTES);
   private static final Task RPC = Task.transaction(64, 16);
 
   /** Created by picocli. */
@@ -29,6 +30,7 @@ public final class ThroughputCommand extends TransportCommand {
     }
     tasks.add(LONG);
     tasks.add(SHORT);
+    tasks.add(LARGE);
     tasks.add(RPC);
     return tasks;
   }
@@ -47,6 +49,10 @@ public final class ThroughputCommand extends TransportCommand {
     if (task.equals(LONG) || task.equals(SHORT)) {
       return way.name().equals("verbs");
     }
+    if (task.equals(LARGE)) {
+      return takesPartInStreams(way)
+          && !way.name().equals("aeron"); // its fragments are not put together here
+    }
     return task.kind() == Task.Kind.STREAM
         ? takesPartInStreams(way)
         : super.takesPart(way, task) && !way.name().equals("socket_blocking");
@@ -57,6 +63,7 @@ public final class ThroughputCommand extends TransportCommand {
     List<Figure> figures = new ArrayList<>();
     figures.add(Figure.time("bw64k_ibsendbw_vs_verbs", LONG, "ibsendbw", "verbs"));
     figures.add(Figure.time("msgrate_b16_ibsendbw_vs_verbs", SHORT, "ibsendbw", "verbs"));
+    figures.add(Figure.time("large16m_shm_vs_socket", LARGE, "socket", "shm"));
     for (int lengthBytes : LENGTHS) {
       for (int batch : BATCHES) {
         figures.add(
