@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2054 # QEMU's arguments have commas
 # pair: guests a and b, linked, a command in each. A line of a command's output of the form
-#   @@lab cut-link | restore-link | kill-peer | kill-self
-# is not shown but carried out: the link goes down (or up) on both sides; a guest dies as in a power failure.
+#   @@lab cut-link | restore-link | kill-peer | kill-self | restart-peer
+# is not shown but carried out: the link goes down (or up) on both sides; a guest dies as in a power failure, and boots again
+# with the same command. Only a can have b restarted: a's QEMU listens for b's, which is how the link comes back.
 
 pair() {
   parse_options "$@"
@@ -10,16 +11,31 @@ pair() {
   ensure_ready
   new_scratch
   [[ -z $EVENTS ]] || : >"$EVENTS"
-  local a_pid b_pid a_follower b_follower status=0
+  local a_pid b_pid a_follower b_follower ended qemu_status status=0
   start_linked a b "${ARGUMENTS[0]}" server=on
   a_pid=$STARTED a_follower=$FOLLOWER
   until [[ -S $SCRATCH/link1 ]] || ! kill -0 "$a_pid" 2>/dev/null; do sleep 0.05; done
-  start_linked b a "${ARGUMENTS[1]}" server=off
-  b_pid=$STARTED b_follower=$FOLLOWER
-  finish_linked a "$a_pid" "$a_follower" || status=$?
-  finish_linked b "$b_pid" "$b_follower" || status=$?
+  start_b
+  while [[ $a_pid$b_pid ]]; do
+    qemu_status=0
+    { wait -n -p ended $a_pid $b_pid || qemu_status=$?; } 2>/dev/null # where bash tells of a killed child; we do that ourselves
+    if [[ $ended == "$a_pid" ]]; then
+      finish_linked a "$qemu_status" "$a_follower" || status=$?
+      a_pid=''
+    else
+      finish_linked b "$qemu_status" "$b_follower" || status=$?
+      b_pid=''
+      if [[ -e $SCRATCH/b/restart ]]; then start_b; fi
+    fi
+  done
   CHILDREN=()
   return "$status"
+}
+
+start_b() { # leaves b_pid and b_follower
+  rm -rf "$SCRATCH/b"
+  start_linked b a "${ARGUMENTS[1]}" server=off
+  b_pid=$STARTED b_follower=$FOLLOWER
 }
 
 STARTED='' FOLLOWER='' # process ids that start_linked leaves
@@ -46,11 +62,9 @@ start_linked() { # NAME PEER COMMAND END-OF-LINK
   exec {output}>&- {errors}>&-
 }
 
-finish_linked() { # NAME QEMU-PID FOLLOWER-PID
-  local qemu_status=0
-  { wait "$2" || qemu_status=$?; } 2>/dev/null # where bash tells of a killed child; we do that ourselves
+finish_linked() { # NAME QEMU-STATUS FOLLOWER-PID
   wait "$3" || true # fails when our reader is gone: nobody to tell
-  [[ -e $SCRATCH/$1/killed ]] || guest_status "$SCRATCH/$1" "$qemu_status" "$1"
+  [[ -e $SCRATCH/$1/killed ]] || guest_status "$SCRATCH/$1" "$2" "$1"
 }
 
 # follow NAME PEER: shows a guest's output, and acts on the requests in it.
@@ -61,6 +75,14 @@ follow() {
       '@@lab cut-link') link_both off && happened "$1" "link cut" ;;
       '@@lab restore-link') link_both on && happened "$1" "link restored" ;;
       '@@lab kill-peer') kill_guest "$2" && happened "$1" "guest $2 killed" ;;
+      '@@lab restart-peer')
+        if [[ $2 == b ]]; then
+          : >"$SCRATCH/b/restart"
+          kill_guest b && happened "$1" "guest b restarted"
+        else
+          say "guest $1 asked for a restart of guest a, whose end of the link can not come back"
+        fi
+        ;;
       '@@lab kill-self') kill_guest "$1" && happened "$1" "guest $1 killed" ;;
       '@@lab '*) say "guest $1 asked for an unknown '${line#@@lab }'" ;;
       *) printf '%s| %s\n' "$1" "$line" ;;

@@ -63,6 +63,16 @@ enum Fault {
       Guest.noNetem();
       traffic.order(Order.PASS);
     }
+  },
+  /** The receiver's guest dies as in a power failure, and boots again. */
+  GUEST_RESTARTED("guest killed, booted again", 0) {
+    @Override
+    void begin(Traffic traffic) {
+      askLab("restart-peer");
+    }
+
+    @Override
+    void end(Traffic traffic) {}
   };
 
   private final String words;
@@ -77,7 +87,7 @@ enum Fault {
     return words;
   }
 
-  /** Returns how long it lasts. */
+  /** Returns how long it lasts; 0 when it ends by itself. */
   int seconds() {
     return seconds;
   }

@@ -37,7 +37,7 @@ final class PairSender {
     boolean clean = false;
     try {
       sender.run(faults, false, "verbs", "tcp");
-      faults.remove(Fault.ROCE_DROPPED);
+      faults.removeAll(EnumSet.of(Fault.ROCE_DROPPED, Fault.GUEST_RESTARTED));
       clean = sender.run(faults, true, "tcp");
     } catch (IllegalStateException e) {
       e.printStackTrace();
@@ -81,6 +81,9 @@ final class PairSender {
     if (fault == Fault.ROCE_DROPPED) {
       traffic.await("the fallback to tcp", () -> traffic.path().equals("tcp"));
       goesOn(traffic, "traffic over tcp");
+    }
+    if (fault == Fault.GUEST_RESTARTED) {
+      traffic.await("a new connection", () -> traffic.connections() > connections);
     }
     Thread.sleep(1000L * fault.seconds());
     fault.end(traffic);

@@ -42,10 +42,10 @@ record Recovery(
       text.append(
           String.format(
               Locale.ROOT,
-              "%-10s %-28s %7d %11.2f %11.2f %11.2f %6d %12d %9d%n",
+              "%-10s %-28s %7s %11.2f %11.2f %11.2f %6d %12d %9d%n",
               each.paths,
               each.fault.words(),
-              each.fault.seconds(),
+              each.fault.seconds() == 0 ? "-" : Integer.toString(each.fault.seconds()),
               each.silenceNs / 1e9,
               each.recoveryNs / 1e9,
               each.returnNs / 1e9,
