@@ -26,12 +26,6 @@ final class FaultScene {
   private static final String RXE = "10.9.0.1";
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  /** More than {@link #SHORT_QUEUE}, so that a flood overruns it. */
-  private static final int WINDOW = 128;
-
-  /** Enough entries to set a connection up, and few enough to be overrun. */
-  static final int SHORT_QUEUE = 63;
-
   private final List<String> rows = new ArrayList<>();
   private final FaultyVerbs verbs = new FaultyVerbs();
   private final Node node;
@@ -43,7 +37,6 @@ final class FaultScene {
     return NodeConfig.builder()
         .paths("verbs")
         .verbs(verbs)
-        .window(WINDOW)
         .handshakeTimeout(Duration.ofSeconds(60))
         .liveness(Duration.ofSeconds(5), Duration.ofSeconds(60));
   }

@@ -70,12 +70,10 @@ final class FaultsLabTest {
   @Test
   @Order(2)
   void aQueueThatNobodyPollsOverruns() throws Exception {
-    scene.verbs().shortenQueues(FaultScene.SHORT_QUEUE);
     scene.connect();
-    scene.verbs().shortenQueues(Integer.MAX_VALUE);
     scene.verbs().hideCompletions(true);
     long faultNs = System.nanoTime();
-    scene.peer().tell(FaultyPeer.FLOOD);
+    scene.verbs().floodCompletions();
     scene.expect("completion queue overrun", faultNs, "completion-queue-overrun", EventKind.CQ_ERR);
     scene.verbs().hideCompletions(false);
   }

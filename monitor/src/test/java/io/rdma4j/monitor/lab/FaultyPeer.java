@@ -20,7 +20,6 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The peer of a test, in a process of its own that can be killed. It answers a request with the
@@ -33,11 +32,7 @@ final class FaultyPeer {
   /** Its queue pairs are destroyed, and nobody is told. */
   static final String LOSE_QUEUE_PAIRS = "lose-queue-pairs";
 
-  /** It sends messages, as many as the window lets it, and does not wait for room. */
-  static final String FLOOD = "flood";
-
   static final int REGION_BYTES = 4096;
-  private static final int FLOOD_MESSAGES = 120;
   private static final String DONE = "done";
 
   private final Process process;
@@ -99,24 +94,11 @@ final class FaultyPeer {
   private static final class Answering implements ConnectionHandler {
     private final MemorySegment descriptor =
         MemorySegment.ofArray(new byte[RegionDescriptor.BYTES]);
-    private volatile @Nullable Connection connection;
-
-    @Override
-    public void onConnected(Connection opened) {
-      connection = opened;
-    }
 
     @Override
     public void onMessage(Connection from, Message message) {
       if (message.isRequest()) {
         message.reply(descriptor, 0, RegionDescriptor.BYTES);
-      }
-    }
-
-    void flood() {
-      Connection to = requireNonNull(connection, "somebody to flood");
-      for (int i = 0; i < FLOOD_MESSAGES; i++) {
-        to.send(MemorySegment.ofArray(new byte[64]), 0, 64);
       }
     }
   }
@@ -139,7 +121,6 @@ final class FaultyPeer {
         switch (order) {
           case WITHHOLD_RECEIVES -> verbs.withholdReceives(true);
           case LOSE_QUEUE_PAIRS -> verbs.loseQueuePairs();
-          case FLOOD -> answering.flood();
           default -> throw new IllegalArgumentException("an order that is not known: " + order);
         }
         System.out.println(DONE);

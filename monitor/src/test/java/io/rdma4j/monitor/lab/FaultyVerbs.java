@@ -38,22 +38,21 @@ import org.jspecify.annotations.Nullable;
 final class FaultyVerbs implements Verbs {
   private static final int ALMOST_ALL_BITS = 0x7fff_ff00;
 
+  /** Twice what the largest completion queue of a node in these tests holds. */
+  private static final int FLOOD = 2048;
+
+  private static final long FLOOD_LIMIT_NS = 20_000_000_000L;
+
   private final Verbs real = Verbs.system();
   private final Map<String, FaultyDevice> devices = new ConcurrentHashMap<>();
 
   /** What the node has made, by the object of the device that an event names. */
   private final Map<AutoCloseable, AutoCloseable> shown = new ConcurrentHashMap<>();
 
-  private volatile int mostEntries = Integer.MAX_VALUE;
   private volatile boolean hidesCompletions;
   private volatile boolean withholdsReceives;
   private volatile boolean spoilsKeys;
   private volatile long spoiledNs;
-
-  /** Completion queues made from now on have this many entries at most. */
-  void shortenQueues(int entries) {
-    mostEntries = entries;
-  }
 
   /** Polling shows nothing, as if nobody polled. */
   void hideCompletions(boolean hide) {
@@ -80,6 +79,15 @@ final class FaultyVerbs implements Verbs {
     for (AutoCloseable object : shown.values()) {
       if (object instanceof FaultyQueuePair queuePair) {
         queuePair.lose();
+      }
+    }
+  }
+
+  /** Has every queue pair complete more requests than its queue has entries, none of the node's. */
+  void floodCompletions() {
+    for (AutoCloseable object : shown.values()) {
+      if (object instanceof FaultyQueuePair queuePair) {
+        queuePair.flood();
       }
     }
   }
@@ -153,8 +161,7 @@ final class FaultyVerbs implements Verbs {
     @Override
     public CompletionQueue createCompletionQueue(
         int entries, @Nullable CompletionChannel channel, int completionVector) {
-      CompletionQueue made =
-          real.createCompletionQueue(Math.min(entries, mostEntries), channel, completionVector);
+      CompletionQueue made = real.createCompletionQueue(entries, channel, completionVector);
       FaultyQueue faulty = new FaultyQueue(made);
       shown.put(made, faulty);
       return faulty;
@@ -222,6 +229,19 @@ final class FaultyVerbs implements Verbs {
     void lose() {
       lost = true;
       real.close();
+    }
+
+    /**
+     * Writes of no bytes, which need no key; the send queue takes as many as have not completed.
+     */
+    void flood() {
+      try (SendList one = new SendList(1, 1)) {
+        one.add(0, SendList.OP_RDMA_WRITE, SendList.SIGNALED);
+        long endNs = System.nanoTime() + FLOOD_LIMIT_NS;
+        for (int posted = 0; posted < FLOOD && System.nanoTime() - endNs < 0; ) {
+          posted += real.postSend(one);
+        }
+      }
     }
 
     @Override
