@@ -73,9 +73,13 @@ final class FaultsLabTest {
     scene.connect();
     scene.verbs().hideCompletions(true);
     long faultNs = System.nanoTime();
-    scene.verbs().floodCompletions();
-    scene.expect("completion queue overrun", faultNs, "completion-queue-overrun", EventKind.CQ_ERR);
-    scene.verbs().hideCompletions(false);
+    try {
+      scene.verbs().floodCompletions();
+      scene.expect(
+          "completion queue overrun", faultNs, "completion-queue-overrun", EventKind.CQ_ERR);
+    } finally {
+      scene.verbs().hideCompletions(false);
+    }
   }
 
   @Test

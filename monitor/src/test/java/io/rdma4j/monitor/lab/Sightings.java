@@ -71,6 +71,9 @@ final class Sightings {
   /** What was seen since the last {@link #forget}, and when first. */
   private final ConcurrentMap<String, Long> firstNs = new ConcurrentHashMap<>();
 
+  /** The incidents that the dashboard was sent last. */
+  private volatile String lastSent = "";
+
   private volatile long lastEvent;
   private volatile boolean closed;
 
@@ -180,7 +183,8 @@ final class Sightings {
       for (String line; !closed && (line = lines.readLine()) != null; ) {
         int incidents = line.indexOf("\"incidents\":");
         if (incidents >= 0) {
-          noteCauses(Place.DASHBOARD, line.substring(incidents));
+          lastSent = line.substring(incidents);
+          noteCauses(Place.DASHBOARD, lastSent);
         }
       }
     }
@@ -208,8 +212,14 @@ final class Sightings {
       }
       if (System.nanoTime() - startNs > LIMIT_NS) {
         throw new AssertionError(
-            "%s is seen in %s alone; seen are %s; events %s"
-                .formatted(cause, seen.keySet(), firstNs.keySet(), node.journal().events()));
+            "%s is seen in %s alone; seen are %s; the dashboard was sent %s; events behind %d: %s"
+                .formatted(
+                    cause,
+                    seen.keySet(),
+                    firstNs.keySet(),
+                    lastSent,
+                    lastEvent,
+                    node.journal().eventsAfter(lastEvent)));
       }
       Thread.sleep(10);
     }
