@@ -284,6 +284,10 @@ public final class Watch implements AutoCloseable {
       }
       return;
     }
+    if (hasNoSubject(event)) {
+      concerned.getLast().join(event); // what incidents share is no more than a port
+      return;
+    }
     OpenIncident first = concerned.getFirst();
     first.join(event);
     // An event of a port or device shows that incidents of its connections are one.
@@ -292,6 +296,16 @@ public final class Watch implements AutoCloseable {
       open.remove(other);
       publish(other, Incident.State.MERGED, List.of(), clock.nanoTime());
     }
+  }
+
+  /** Whether an event is about some object of a device, or none, and it can not be said which. */
+  private static boolean hasNoSubject(Event event) {
+    return event.subject().connection() == 0
+        && switch (event.kind()) {
+          case CQ_ERR, QP_FATAL, QP_REQ_ERR, QP_ACCESS_ERR, PATH_MIG, PATH_MIG_ERR -> true;
+          case QP_LAST_WQE_REACHED, UNKNOWN_DEVICE_EVENT, SYMPTOM -> true;
+          default -> false;
+        };
   }
 
   /** What is no part of any trouble. */

@@ -91,6 +91,28 @@ final class WatchTest {
         journal.incidents().stream().map(WatchTest::causeOf).toList());
   }
 
+  /** Such as an overrun of a queue that is gone meanwhile, or a counter of the port that grows. */
+  @Test
+  void whatNamesNothingButThePortMakesNoIncidentsOne() {
+    for (EventKind kind : List.of(EventKind.SYMPTOM, EventKind.CQ_ERR, EventKind.QP_FATAL)) {
+      Watch watch = watch();
+      completionError(FIRST, 10, 0x88, 3);
+      completionError(OTHER_PEER, 13, 0x87, 4);
+      pass(watch, 100);
+      journal.emit(kind, EventSubject.device("mlx5_0", 1), "");
+      pass(watch, 10_000);
+      List<Incident> incidents = journal.incidents();
+      List<Incident> both = incidents.subList(incidents.size() - 2, incidents.size());
+      assertEquals(
+          List.of(Incident.State.CLOSED, Incident.State.CLOSED),
+          both.stream().map(Incident::state).toList(),
+          kind.toString());
+      assertEquals("remote-access", causeOf(both.getFirst()), kind.toString());
+      assertEquals(1, both.getFirst().events().size(), kind.toString());
+      assertEquals(2, both.getLast().events().size(), kind.toString());
+    }
+  }
+
   @Test
   void aKilledPeerIsOneIncidentWhateverNumberOfConnections() {
     Watch watch = watch();
