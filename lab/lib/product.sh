@@ -8,7 +8,7 @@ lab_test() {
   local parts=("$@") status=0 dir
   ensure_ready
   dir=$(mktemp -d)
-  "$LAB_HOME/lab" run --timeout "${RDMA4J_LAB_TIMEOUT:-1200}" --out "$dir" -- "$LAB_HOME/guest/suite" "${parts[@]}" || status=$?
+  "$LAB_HOME/lab" run --timeout "${RDMA4J_LAB_TIMEOUT:-1800}" --out "$dir" -- "$LAB_HOME/guest/suite" "${parts[@]}" || status=$?
   rm -rf "$dir"
   return "$status"
 }
@@ -60,5 +60,5 @@ lab_pair() {
 }
 
 pair_parts() { # OUT SCRIPT-OF-A SCRIPT-OF-B
-  "$LAB_HOME/lab" pair --timeout "${RDMA4J_LAB_TIMEOUT:-900}" --out "$1" "$LAB_HOME/guest/$2" "$LAB_HOME/guest/$3"
+  "$LAB_HOME/lab" pair --timeout "${RDMA4J_LAB_TIMEOUT:-1200}" --out "$1" "$LAB_HOME/guest/$2" "$LAB_HOME/guest/$3"
 }
