@@ -84,10 +84,7 @@ final class ResumableEndpoint implements Endpoint {
   /** Set once a goodbye went either way: from then on the end of the path is the end of all. */
   private volatile boolean ending;
 
-  /**
-   * Written by the poller, with release, since a fence would cost every message; stable while
-   * suspended.
-   */
+  /** Written by the poller, with release: a message costs no fence. Stable while suspended. */
   private volatile long delivered;
 
   private volatile boolean acknowledgementDue;
