@@ -24,9 +24,9 @@ final class IdleNodes {
    * The start of a process is compiled for a while, on threads that no node has. A second with less
    * than this of it is quiet; one that never comes is not waited for.
    */
-  private static final long QUIET_COMPILE_MS = 5;
+  private static final long QUIET_COMPILE_MS = 2;
 
-  private static final int MOST_SETTLE_SECONDS = 20;
+  private static final int MOST_SETTLE_SECONDS = 40;
 
   private IdleNodes() {}
 
