@@ -219,12 +219,14 @@ final class DeviceOperations {
   /** Tells how operations have ended, and asks again for reads; returns the work done. */
   int settle(Receiver receiver) {
     int count = endedCount;
-    for (int i = 0; i < count; i++) {
-      settle(ended[i], receiver);
+    if (count > 0) {
+      for (int i = 0; i < count; i++) {
+        settle(ended[i], receiver);
+      }
+      // More may have come: handlers start operations, but only polls end them.
+      System.arraycopy(ended, count, ended, 0, endedCount - count);
+      endedCount -= count;
     }
-    // More may have come: handlers start operations, but only polls end them.
-    System.arraycopy(ended, count, ended, 0, endedCount - count);
-    endedCount -= count;
     return count + (againCount > 0 ? readAgain() : 0);
   }
 
