@@ -20,7 +20,14 @@ import java.util.TreeMap;
  * that are down.
  */
 final class OpenIncident {
-  private record Port(String device, int number) {}
+  private record Port(String device, int number) {
+    /** Whether a subject is on this port; no number stands for every one of the device. */
+    boolean has(EventSubject subject) {
+      return !subject.device().isEmpty()
+          && device.equals(subject.device())
+          && (number == 0 || subject.port() == 0 || number == subject.port());
+    }
+  }
 
   private final long id;
   private final long openedNs;
@@ -149,29 +156,15 @@ final class OpenIncident {
 
   /** Whether the subject is on a port or device that is in trouble as a whole. */
   private boolean covers(EventSubject subject) {
-    return !subject.device().isEmpty()
-        && portsDown.stream()
-            .anyMatch(
-                port ->
-                    port.device.equals(subject.device())
-                        && (port.number == 0
-                            || subject.port() == 0
-                            || port.number == subject.port()));
+    return portsDown.stream().anyMatch(port -> port.has(subject));
   }
 
   /** Whether an event of a port is about one that this incident's connections use. */
   private boolean isAboutPortOf(Event event) {
     EventSubject subject = event.subject();
     return subject.connection() == 0
-        && !subject.device().isEmpty()
         && (event.kind().isDeviceEvent() || event.kind() == EventKind.SYMPTOM)
-        && portsNamed.stream()
-            .anyMatch(
-                port ->
-                    port.device.equals(subject.device())
-                        && (subject.port() == 0
-                            || port.number == 0
-                            || port.number == subject.port()));
+        && portsNamed.stream().anyMatch(port -> port.has(subject));
   }
 
   /** Takes over what belongs to another incident, which is then a part of this one. */

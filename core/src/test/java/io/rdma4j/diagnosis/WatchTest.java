@@ -16,6 +16,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Events become incidents, on a clock that the test moves. */
 final class WatchTest {
@@ -92,25 +94,21 @@ final class WatchTest {
   }
 
   /** Such as an overrun of a queue that is gone meanwhile, or a counter of the port that grows. */
-  @Test
-  void whatNamesNothingButThePortMakesNoIncidentsOne() {
-    for (EventKind kind : List.of(EventKind.SYMPTOM, EventKind.CQ_ERR, EventKind.QP_FATAL)) {
-      Watch watch = watch();
-      completionError(FIRST, 10, 0x88, 3);
-      completionError(OTHER_PEER, 13, 0x87, 4);
-      pass(watch, 100);
-      journal.emit(kind, EventSubject.device("mlx5_0", 1), "");
-      pass(watch, 10_000);
-      List<Incident> incidents = journal.incidents();
-      List<Incident> both = incidents.subList(incidents.size() - 2, incidents.size());
-      assertEquals(
-          List.of(Incident.State.CLOSED, Incident.State.CLOSED),
-          both.stream().map(Incident::state).toList(),
-          kind.toString());
-      assertEquals("remote-access", causeOf(both.getFirst()), kind.toString());
-      assertEquals(1, both.getFirst().events().size(), kind.toString());
-      assertEquals(2, both.getLast().events().size(), kind.toString());
-    }
+  @ParameterizedTest
+  @EnumSource(names = {"SYMPTOM", "CQ_ERR", "QP_FATAL"})
+  void whatNamesNothingButThePortMakesNoIncidentsOne(EventKind kind) {
+    Watch watch = watch();
+    completionError(FIRST, 10, 0x88, 3);
+    completionError(OTHER_PEER, 13, 0x87, 4);
+    pass(watch, 100);
+    journal.emit(kind, EventSubject.device("mlx5_0", 1), "");
+    pass(watch, 10_000);
+    List<Incident> incidents = journal.incidents();
+    assertEquals(
+        List.of(Incident.State.CLOSED, Incident.State.CLOSED),
+        incidents.stream().map(Incident::state).toList());
+    assertEquals("remote-access", causeOf(incidents.getFirst()));
+    assertEquals(List.of(1, 2), incidents.stream().map(i -> i.events().size()).toList());
   }
 
   @Test

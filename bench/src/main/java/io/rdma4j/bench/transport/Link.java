@@ -119,6 +119,11 @@ abstract class Link implements AutoCloseable {
     return misordered;
   }
 
+  /** Notes what a receiver has made of a large message. */
+  final void touch(long value) {
+    touched += value;
+  }
+
   /** Returns a value that depends on all payloads, so that no reading of them can be left out. */
   final long touched() {
     return touched;

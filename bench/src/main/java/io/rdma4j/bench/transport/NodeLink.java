@@ -41,8 +41,8 @@ final class NodeLink extends Link {
   private final Arena arena = Arena.ofShared();
   private final MemorySegment out = arena.allocate(MAX_MESSAGE_BYTES, LINE_BYTES);
 
-  /** Of a large message: what is sent, or where it comes to. */
-  private final MemorySegment largeMemory = arena.allocate(MAX_LARGE_BYTES, 4096);
+  /** Of a large message: what is sent, or where it comes to; made for the first one. */
+  private @Nullable MemorySegment largeMemory;
 
   /** The request that is being answered. */
   private long answering = NO_REQUEST;
@@ -117,13 +117,16 @@ final class NodeLink extends Link {
 
   @Override
   void large(int lengthBytes) {
-    MemorySegment source = largeMemory.asSlice(0, lengthBytes);
-    connection.sendLarge(source, 0, REQUEST_TIMEOUT_NS, null).await();
+    connection.sendLarge(largeMemory(lengthBytes), 0, REQUEST_TIMEOUT_NS, null).await();
   }
 
-  /** Takes a large message to where the one before was, and reads a word of each line of it. */
-  private void accept(LargeReceive offer) {
-    offer.accept(largeMemory.asSlice(0, offer.lengthBytes()), handler);
+  private MemorySegment largeMemory(long lengthBytes) {
+    MemorySegment memory = largeMemory;
+    if (memory == null) {
+      memory = arena.allocate(MAX_LARGE_BYTES, 4096);
+      largeMemory = memory;
+    }
+    return memory.asSlice(0, lengthBytes);
   }
 
   private void received(Message message, long flags, long touch) throws IOException {
@@ -166,7 +169,6 @@ final class NodeLink extends Link {
     @Nullable Connection connection;
     @Nullable NodeLink link;
     boolean failed;
-    private long largeTouched;
     @Nullable String ended;
 
     @Override
@@ -186,18 +188,18 @@ final class NodeLink extends Link {
 
     @Override
     public void onFailure(long context, RequestFailedException.Cause cause, String message) {
+      fail(cause + ": " + message);
+    }
+
+    private void fail(@Nullable String why) {
       failed = true;
-      ended = cause + ": " + message;
+      ended = why;
     }
 
     private void take(Message message, long flags) {
       MemorySegment memory = message.memory();
       long at = message.offset();
-      int lengthBytes = message.lengthBytes();
-      long touch = 0;
-      for (int i = LINE_BYTES; i + Long.BYTES <= lengthBytes; i += LINE_BYTES) {
-        touch += memory.get(JAVA_LONG_UNALIGNED, at + i);
-      }
+      long touch = readLines(memory, at, LINE_BYTES, message.lengthBytes());
       NodeLink to = link;
       try {
         if (to == null) {
@@ -205,42 +207,41 @@ final class NodeLink extends Link {
         }
         to.received(message, flags, touch);
       } catch (IOException e) {
-        failed = true;
-        ended = e.getMessage();
+        fail(e.getMessage());
       }
+    }
+
+    /** Reads a word of each line from the one that starts at {@code first} on. */
+    private static long readLines(MemorySegment memory, long at, int first, int lengthBytes) {
+      long sum = 0;
+      for (int i = first; i + Long.BYTES <= lengthBytes; i += LINE_BYTES) {
+        sum += memory.get(JAVA_LONG_UNALIGNED, at + i);
+      }
+      return sum;
     }
 
     @Override
     public void onLarge(Connection from, LargeReceive offer) {
-      Objects.requireNonNull(link, "a link before the first large message").accept(offer);
+      NodeLink to = Objects.requireNonNull(link, "a link before the first large message");
+      offer.accept(to.largeMemory(offer.lengthBytes()), this);
     }
 
     @Override
     public void onDone(LargeTransfer transfer) {
-      MemorySegment memory = Objects.requireNonNull(link).largeMemory;
-      long touch = 0;
-      for (long i = 0; i < transfer.lengthBytes(); i += LINE_BYTES) {
-        touch += memory.get(JAVA_LONG_UNALIGNED, i);
-      }
-      largeTouched += touch;
+      NodeLink to = Objects.requireNonNull(link);
+      int lengthBytes = (int) transfer.lengthBytes();
+      to.touch(readLines(to.largeMemory(lengthBytes), 0, 0, lengthBytes));
     }
 
     @Override
     public void onFailure(
         LargeTransfer transfer, LargeTransferException.Cause cause, String message) {
-      failed = true;
-      ended = cause + ": " + message;
-    }
-
-    /** Depends on all of what came, so that reading it can not be left out. */
-    long largeTouched() {
-      return largeTouched;
+      fail(cause + ": " + message);
     }
 
     @Override
     public void onDisconnected(Connection from, EndpointFailure reason) {
-      failed = true;
-      ended = reason.message();
+      fail(reason.message());
     }
   }
 }

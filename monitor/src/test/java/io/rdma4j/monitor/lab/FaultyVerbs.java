@@ -38,9 +38,6 @@ import org.jspecify.annotations.Nullable;
 final class FaultyVerbs implements Verbs {
   private static final int ALMOST_ALL_BITS = 0x7fff_ff00;
 
-  /** Twice what the largest completion queue of a node in these tests holds. */
-  private static final int FLOOD = 2048;
-
   private static final long FLOOD_LIMIT_NS = 20_000_000_000L;
 
   private final Verbs real = Verbs.system();
@@ -222,8 +219,12 @@ final class FaultyVerbs implements Verbs {
 
     private volatile boolean lost;
 
-    FaultyQueuePair(QueuePair real) {
+    /** Of the completion queue for sends. */
+    private final int queueEntries;
+
+    FaultyQueuePair(QueuePair real, int queueEntries) {
       this.real = real;
+      this.queueEntries = queueEntries;
     }
 
     void lose() {
@@ -238,7 +239,7 @@ final class FaultyVerbs implements Verbs {
       try (SendList one = new SendList(1, 1)) {
         one.add(0, SendList.OP_RDMA_WRITE, SendList.SIGNALED);
         long endNs = System.nanoTime() + FLOOD_LIMIT_NS;
-        for (int posted = 0; posted < FLOOD && System.nanoTime() - endNs < 0; ) {
+        for (int posted = 0; posted <= queueEntries && System.nanoTime() - endNs < 0; ) {
           posted += real.postSend(one);
         }
       }
@@ -379,7 +380,7 @@ final class FaultyVerbs implements Verbs {
               config.maxInlineBytes(),
               config.sharedReceiveQueue());
       QueuePair made = real.createQueuePair(domain, passedOn);
-      FaultyQueuePair faulty = new FaultyQueuePair(made);
+      FaultyQueuePair faulty = new FaultyQueuePair(made, passedOn.sendQueue().capacity());
       shown.put(made, faulty);
       return faulty;
     }
