@@ -1,10 +1,11 @@
 package io.rdma4j.verbs;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static io.rdma4j.verbs.StructFields.getInt;
+import static io.rdma4j.verbs.StructFields.getLong;
+import static io.rdma4j.verbs.StructFields.putInt;
+import static io.rdma4j.verbs.StructFields.putLong;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
@@ -77,7 +78,7 @@ public final class Completions implements AutoCloseable {
   };
 
   private final Arena arena = Arena.ofShared();
-  private final MemorySegment completions;
+  private final long first;
   private int capacity;
 
   /** Creates a batch of up to {@code capacity} completions. */
@@ -86,7 +87,7 @@ public final class Completions implements AutoCloseable {
       throw new IllegalArgumentException("a batch needs capacity >= 1, not " + capacity);
     }
     this.capacity = capacity;
-    completions = arena.allocate(capacity * WC_BYTES, 64);
+    first = arena.allocate(capacity * WC_BYTES, 64).address();
   }
 
   /** Returns the name of a status (enum ibv_wc_status), for messages. */
@@ -103,47 +104,47 @@ public final class Completions implements AutoCloseable {
 
   /** Returns the address of the first entry, as ibv_poll_cq wants it. */
   public long address() {
-    return completions.address();
+    return first;
   }
 
   /** Returns the wr_id given at the post. */
   public long wrId(int i) {
-    return completions.get(JAVA_LONG, at(i) + WR_ID);
+    return getLong(at(i) + WR_ID);
   }
 
   /** Returns {@link #SUCCESS} or an error. */
   public int status(int i) {
-    return completions.get(JAVA_INT, at(i) + STATUS);
+    return getInt(at(i) + STATUS);
   }
 
   /** Returns the opcode; undefined unless the status is {@link #SUCCESS}. */
   public int opcode(int i) {
-    return completions.get(JAVA_INT, at(i) + OPCODE);
+    return getInt(at(i) + OPCODE);
   }
 
   /** Returns the vendor's detail of an error. */
   public int vendorError(int i) {
-    return completions.get(JAVA_INT, at(i) + VENDOR_ERROR);
+    return getInt(at(i) + VENDOR_ERROR);
   }
 
   /** Returns the bytes received. */
   public int lengthBytes(int i) {
-    return completions.get(JAVA_INT, at(i) + BYTE_LENGTH);
+    return getInt(at(i) + BYTE_LENGTH);
   }
 
   /** Returns the immediate data; meaningful only with {@link #FLAG_WITH_IMM}. */
   public int immediate(int i) {
-    return Integer.reverseBytes(completions.get(JAVA_INT, at(i) + IMM_DATA));
+    return Integer.reverseBytes(getInt(at(i) + IMM_DATA));
   }
 
   /** Returns the number of the queue pair. */
   public int queuePairNumber(int i) {
-    return completions.get(JAVA_INT, at(i) + QP_NUMBER);
+    return getInt(at(i) + QP_NUMBER);
   }
 
   /** Returns the flags. */
   public int flags(int i) {
-    return completions.get(JAVA_INT, at(i) + FLAGS);
+    return getInt(at(i) + FLAGS);
   }
 
   /**
@@ -160,18 +161,18 @@ public final class Completions implements AutoCloseable {
       int queuePairNumber,
       int flags) {
     long wc = at(i);
-    completions.set(JAVA_LONG, wc + WR_ID, wrId);
-    completions.set(JAVA_INT, wc + STATUS, status);
-    completions.set(JAVA_INT, wc + OPCODE, opcode);
-    completions.set(JAVA_INT, wc + VENDOR_ERROR, vendorError);
-    completions.set(JAVA_INT, wc + BYTE_LENGTH, lengthBytes);
-    completions.set(JAVA_INT, wc + IMM_DATA, Integer.reverseBytes(immediate));
-    completions.set(JAVA_INT, wc + QP_NUMBER, queuePairNumber);
-    completions.set(JAVA_INT, wc + FLAGS, flags);
+    putLong(wc + WR_ID, wrId);
+    putInt(wc + STATUS, status);
+    putInt(wc + OPCODE, opcode);
+    putInt(wc + VENDOR_ERROR, vendorError);
+    putInt(wc + BYTE_LENGTH, lengthBytes);
+    putInt(wc + IMM_DATA, Integer.reverseBytes(immediate));
+    putInt(wc + QP_NUMBER, queuePairNumber);
+    putInt(wc + FLAGS, flags);
   }
 
   private long at(int i) {
-    return Objects.checkIndex(i, capacity) * WC_BYTES;
+    return first + Objects.checkIndex(i, capacity) * WC_BYTES;
   }
 
   /** Frees the native memory. The batch must not be in a poll call. */

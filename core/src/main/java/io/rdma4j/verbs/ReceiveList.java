@@ -1,10 +1,12 @@
 package io.rdma4j.verbs;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static io.rdma4j.verbs.StructFields.copy;
+import static io.rdma4j.verbs.StructFields.getInt;
+import static io.rdma4j.verbs.StructFields.getLong;
+import static io.rdma4j.verbs.StructFields.putInt;
+import static io.rdma4j.verbs.StructFields.putLong;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
@@ -23,17 +25,21 @@ import java.util.Objects;
  */
 public final class ReceiveList implements AutoCloseable {
   private static final long WR_BYTES = 32;
-  private static final long SGE_BYTES = 16;
+  static final long SGE_BYTES = 16;
   private static final long WR_ID = 0;
   private static final long NEXT = 8;
   private static final long SG_LIST = 16;
   private static final long NUM_SGE = 24;
 
   private final Arena arena = Arena.ofShared();
-  private final MemorySegment requests;
-  private final MemorySegment entries;
-  private final int capacity;
+  private final long firstRequest;
+  private final long firstEntry;
+  private final long entryBytes;
   private final int maxSge;
+
+  /** 0 once the memory is freed, so that no request can be added. */
+  private int capacity;
+
   private int size;
   private int errno;
 
@@ -50,8 +56,9 @@ public final class ReceiveList implements AutoCloseable {
     }
     this.capacity = capacity;
     this.maxSge = maxSge;
-    requests = arena.allocate(capacity * WR_BYTES, 64);
-    entries = arena.allocate((long) capacity * maxSge * SGE_BYTES, 64);
+    entryBytes = maxSge * SGE_BYTES;
+    firstRequest = arena.allocate(capacity * WR_BYTES, 64).address();
+    firstEntry = arena.allocate(capacity * entryBytes, 64).address();
   }
 
   /** Forgets all requests. */
@@ -77,16 +84,28 @@ public final class ReceiveList implements AutoCloseable {
 
   /** Starts the next request, without scatter entries. */
   public ReceiveList add(long wrId) {
+    return add(wrId, firstEntry + size * entryBytes, 0);
+  }
+
+  /**
+   * Adds a request whose scatter entries are a row of a table, which stay as they are until the
+   * post.
+   */
+  public ReceiveList add(long wrId, ScatterTable table, int row) {
+    return add(wrId, table.address(row), table.entries());
+  }
+
+  private ReceiveList add(long wrId, long sgList, int sgeCount) {
     if (size == capacity) {
       throw new IllegalStateException("receive list is full: " + capacity + " work requests");
     }
-    long wr = size * WR_BYTES;
-    requests.set(JAVA_LONG, wr + WR_ID, wrId);
-    requests.set(JAVA_LONG, wr + NEXT, 0L);
-    requests.set(JAVA_LONG, wr + SG_LIST, 0L);
-    requests.set(JAVA_INT, wr + NUM_SGE, 0);
+    long wr = firstRequest + size * WR_BYTES;
+    putLong(wr + WR_ID, wrId);
+    putLong(wr + NEXT, 0L);
+    putLong(wr + SG_LIST, sgList);
+    putInt(wr + NUM_SGE, sgeCount);
     if (size > 0) {
-      requests.set(JAVA_LONG, wr - WR_BYTES + NEXT, requests.address() + wr);
+      putLong(wr - WR_BYTES + NEXT, wr);
     }
     size++;
     return this;
@@ -97,24 +116,26 @@ public final class ReceiveList implements AutoCloseable {
     if (size == 0) {
       throw new IllegalStateException("no work request was started");
     }
-    long wr = (size - 1L) * WR_BYTES;
-    int count = requests.get(JAVA_INT, wr + NUM_SGE);
-    if (count == maxSge) {
+    long wr = firstRequest + (size - 1L) * WR_BYTES;
+    int count = getInt(wr + NUM_SGE);
+    if (count >= maxSge) {
       throw new IllegalStateException("work request is full: " + maxSge + " scatter entries");
     }
-    long first = (size - 1L) * maxSge * SGE_BYTES;
-    long sge = first + count * SGE_BYTES;
-    entries.set(JAVA_LONG, sge, address);
-    entries.set(JAVA_INT, sge + 8, lengthBytes);
-    entries.set(JAVA_INT, sge + 12, lkey);
-    requests.set(JAVA_LONG, wr + SG_LIST, entries.address() + first);
-    requests.set(JAVA_INT, wr + NUM_SGE, count + 1);
+    long own = firstEntry + (size - 1L) * entryBytes;
+    if (getLong(wr + SG_LIST) != own) {
+      throw new IllegalStateException("the scatter entries of this request are those of a table");
+    }
+    long sge = own + count * SGE_BYTES;
+    putLong(sge, address);
+    putInt(sge + 8, lengthBytes);
+    putInt(sge + 12, lkey);
+    putInt(wr + NUM_SGE, count + 1);
     return this;
   }
 
   /** Returns the address of the first request, as ibv_post_recv wants it. */
   public long address() {
-    return requests.address();
+    return firstRequest;
   }
 
   /**
@@ -126,7 +147,7 @@ public final class ReceiveList implements AutoCloseable {
    */
   public int posted(int errno, long badRequestAddress) {
     this.errno = errno;
-    return errno == 0 ? size : (int) ((badRequestAddress - requests.address()) / WR_BYTES);
+    return errno == 0 ? size : (int) ((badRequestAddress - firstRequest) / WR_BYTES);
   }
 
   /**
@@ -137,16 +158,14 @@ public final class ReceiveList implements AutoCloseable {
     Objects.checkIndex(count, size + 1);
     int left = size - count;
     for (int i = 0; i < left; i++) {
-      int from = i + count;
-      MemorySegment.copy(requests, from * WR_BYTES, requests, i * WR_BYTES, WR_BYTES);
-      long first = (long) i * maxSge * SGE_BYTES;
-      MemorySegment.copy(
-          entries, (long) from * maxSge * SGE_BYTES, entries, first, maxSge * SGE_BYTES);
-      boolean empty = requests.get(JAVA_INT, i * WR_BYTES + NUM_SGE) == 0;
-      requests.set(JAVA_LONG, i * WR_BYTES + SG_LIST, empty ? 0L : entries.address() + first);
-      boolean last = i == left - 1;
-      requests.set(
-          JAVA_LONG, i * WR_BYTES + NEXT, last ? 0L : requests.address() + (i + 1) * WR_BYTES);
+      long wr = firstRequest + i * WR_BYTES;
+      long entries = firstEntry + i * entryBytes;
+      copy(wr + count * WR_BYTES, wr, WR_BYTES);
+      if (getLong(wr + SG_LIST) == entries + count * entryBytes) {
+        copy(entries + count * entryBytes, entries, entryBytes);
+        putLong(wr + SG_LIST, entries);
+      }
+      putLong(wr + NEXT, i == left - 1 ? 0L : wr + WR_BYTES);
     }
     size = left;
     errno = 0;
@@ -154,32 +173,36 @@ public final class ReceiveList implements AutoCloseable {
 
   /** Returns wr_id of request {@code i}. */
   public long wrId(int i) {
-    return requests.get(JAVA_LONG, Objects.checkIndex(i, size) * WR_BYTES + WR_ID);
+    return getLong(at(i) + WR_ID);
   }
 
   /** Returns the number of scatter entries of request {@code i}. */
   public int sgeCount(int i) {
-    return requests.get(JAVA_INT, Objects.checkIndex(i, size) * WR_BYTES + NUM_SGE);
+    return getInt(at(i) + NUM_SGE);
   }
 
   /** Returns the address of scatter entry {@code j} of request {@code i}. */
   public long sgeAddress(int i, int j) {
-    return entries.get(JAVA_LONG, sgeAt(i, j));
+    return getLong(sgeAt(i, j));
   }
 
   /** Returns the length of scatter entry {@code j} of request {@code i}. */
   public int sgeLengthBytes(int i, int j) {
-    return entries.get(JAVA_INT, sgeAt(i, j) + 8);
+    return getInt(sgeAt(i, j) + 8);
   }
 
   /** Returns the lkey of scatter entry {@code j} of request {@code i}. */
   public int sgeLkey(int i, int j) {
-    return entries.get(JAVA_INT, sgeAt(i, j) + 12);
+    return getInt(sgeAt(i, j) + 12);
+  }
+
+  private long at(int i) {
+    return firstRequest + Objects.checkIndex(i, size) * WR_BYTES;
   }
 
   private long sgeAt(int i, int j) {
     Objects.checkIndex(j, sgeCount(i));
-    return ((long) i * maxSge + j) * SGE_BYTES;
+    return getLong(at(i) + SG_LIST) + j * SGE_BYTES;
   }
 
   /** Frees the native memory. The list must not be in a post call. */
@@ -187,6 +210,7 @@ public final class ReceiveList implements AutoCloseable {
   public void close() {
     if (arena.scope().isAlive()) {
       size = 0; // so that a post of a closed list posts nothing
+      capacity = 0;
       arena.close();
     }
   }

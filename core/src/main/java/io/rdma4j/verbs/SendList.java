@@ -1,10 +1,12 @@
 package io.rdma4j.verbs;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static io.rdma4j.verbs.StructFields.copy;
+import static io.rdma4j.verbs.StructFields.getInt;
+import static io.rdma4j.verbs.StructFields.getLong;
+import static io.rdma4j.verbs.StructFields.putInt;
+import static io.rdma4j.verbs.StructFields.putLong;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
@@ -77,10 +79,14 @@ public final class SendList implements AutoCloseable {
   private static final long ATOMIC_RKEY = 64;
 
   private final Arena arena = Arena.ofShared();
-  private final MemorySegment requests;
-  private final MemorySegment entries;
-  private final int capacity;
+  private final long firstRequest;
+  private final long firstEntry;
+  private final long entryBytes;
   private final int maxSge;
+
+  /** 0 once the memory is freed, so that no request can be added. */
+  private int capacity;
+
   private int size;
   private int errno;
 
@@ -97,8 +103,12 @@ public final class SendList implements AutoCloseable {
     }
     this.capacity = capacity;
     this.maxSge = maxSge;
-    requests = arena.allocate(capacity * WR_BYTES, 64);
-    entries = arena.allocate((long) capacity * maxSge * SGE_BYTES, 64);
+    entryBytes = maxSge * SGE_BYTES;
+    firstRequest = arena.allocate(capacity * WR_BYTES, 64).address();
+    firstEntry = arena.allocate(capacity * entryBytes, 64).address();
+    for (int i = 0; i < capacity; i++) {
+      putLong(firstRequest + i * WR_BYTES + SG_LIST, firstEntry + i * entryBytes);
+    }
   }
 
   /** Forgets all requests. */
@@ -132,16 +142,15 @@ public final class SendList implements AutoCloseable {
     if (size == capacity) {
       throw new IllegalStateException("send list is full: " + capacity + " work requests");
     }
-    long wr = size * WR_BYTES;
-    requests.set(JAVA_LONG, wr + WR_ID, wrId);
-    requests.set(JAVA_LONG, wr + NEXT, 0L);
-    requests.set(JAVA_LONG, wr + SG_LIST, 0L);
-    requests.set(JAVA_INT, wr + NUM_SGE, 0);
-    requests.set(JAVA_INT, wr + OPCODE, opcode);
-    requests.set(JAVA_INT, wr + SEND_FLAGS, flags);
-    requests.set(JAVA_INT, wr + IMM_DATA, 0);
+    long wr = firstRequest + size * WR_BYTES;
+    putLong(wr + WR_ID, wrId);
+    putLong(wr + NEXT, 0L);
+    putInt(wr + NUM_SGE, 0);
+    putInt(wr + OPCODE, opcode);
+    putInt(wr + SEND_FLAGS, flags);
+    putInt(wr + IMM_DATA, 0);
     if (size > 0) {
-      requests.set(JAVA_LONG, wr - WR_BYTES + NEXT, requests.address() + wr);
+      putLong(wr - WR_BYTES + NEXT, wr);
     }
     size++;
     return this;
@@ -150,55 +159,54 @@ public final class SendList implements AutoCloseable {
   /** Makes the request started last ask for a completion, which stands for all before it. */
   public SendList signalLast() {
     long wr = lastRequest();
-    requests.set(JAVA_INT, wr + SEND_FLAGS, requests.get(JAVA_INT, wr + SEND_FLAGS) | SIGNALED);
+    putInt(wr + SEND_FLAGS, getInt(wr + SEND_FLAGS) | SIGNALED);
     return this;
   }
 
   /** Appends a gather entry to the request started last. An empty message has none. */
   public SendList gather(long address, int lengthBytes, int lkey) {
     long wr = lastRequest();
-    int count = requests.get(JAVA_INT, wr + NUM_SGE);
+    int count = getInt(wr + NUM_SGE);
     if (count == maxSge) {
       throw new IllegalStateException("work request is full: " + maxSge + " gather entries");
     }
-    long sge = ((size - 1L) * maxSge + count) * SGE_BYTES;
-    entries.set(JAVA_LONG, sge, address);
-    entries.set(JAVA_INT, sge + 8, lengthBytes);
-    entries.set(JAVA_INT, sge + 12, lkey);
-    requests.set(JAVA_LONG, wr + SG_LIST, entries.address() + (size - 1L) * maxSge * SGE_BYTES);
-    requests.set(JAVA_INT, wr + NUM_SGE, count + 1);
+    long sge = firstEntry + (size - 1L) * entryBytes + count * SGE_BYTES;
+    putLong(sge, address);
+    putInt(sge + 8, lengthBytes);
+    putInt(sge + 12, lkey);
+    putInt(wr + NUM_SGE, count + 1);
     return this;
   }
 
   /** Sets the 32 bits delivered beside the message started last. */
   public SendList withImmediate(int value) {
-    requests.set(JAVA_INT, lastRequest() + IMM_DATA, Integer.reverseBytes(value));
+    putInt(lastRequest() + IMM_DATA, Integer.reverseBytes(value));
     return this;
   }
 
   /** Sets the remote memory of the RDMA read or write started last. */
   public SendList remote(long address, int rkey) {
     long wr = lastRequest();
-    requests.set(JAVA_LONG, wr + REMOTE_ADDRESS, address);
-    requests.set(JAVA_INT, wr + RKEY, rkey);
+    putLong(wr + REMOTE_ADDRESS, address);
+    putInt(wr + RKEY, rkey);
     return this;
   }
 
   /** Sets the remote word and operands of the atomic started last. */
   public SendList atomic(long address, int rkey, long compareOrAdd, long swap) {
     long wr = lastRequest();
-    requests.set(JAVA_LONG, wr + REMOTE_ADDRESS, address);
-    requests.set(JAVA_LONG, wr + COMPARE_ADD, compareOrAdd);
-    requests.set(JAVA_LONG, wr + SWAP, swap);
-    requests.set(JAVA_INT, wr + ATOMIC_RKEY, rkey);
+    putLong(wr + REMOTE_ADDRESS, address);
+    putLong(wr + COMPARE_ADD, compareOrAdd);
+    putLong(wr + SWAP, swap);
+    putInt(wr + ATOMIC_RKEY, rkey);
     return this;
   }
 
   /** Takes back the request started last. */
   public void dropLast() {
     long wr = lastRequest();
-    if (wr > 0) {
-      requests.set(JAVA_LONG, wr - WR_BYTES + NEXT, 0L);
+    if (size > 1) {
+      putLong(wr - WR_BYTES + NEXT, 0L);
     }
     size--;
   }
@@ -207,12 +215,12 @@ public final class SendList implements AutoCloseable {
     if (size == 0) {
       throw new IllegalStateException("no work request was started");
     }
-    return (size - 1L) * WR_BYTES;
+    return firstRequest + (size - 1L) * WR_BYTES;
   }
 
   /** Returns the address of the first request, as ibv_post_send wants it. */
   public long address() {
-    return requests.address();
+    return firstRequest;
   }
 
   /**
@@ -224,7 +232,7 @@ public final class SendList implements AutoCloseable {
    */
   public int posted(int errno, long badRequestAddress) {
     this.errno = errno;
-    return errno == 0 ? size : (int) ((badRequestAddress - requests.address()) / WR_BYTES);
+    return errno == 0 ? size : (int) ((badRequestAddress - firstRequest) / WR_BYTES);
   }
 
   /**
@@ -235,16 +243,12 @@ public final class SendList implements AutoCloseable {
     Objects.checkIndex(count, size + 1);
     int left = size - count;
     for (int i = 0; i < left; i++) {
-      int from = i + count;
-      MemorySegment.copy(requests, from * WR_BYTES, requests, i * WR_BYTES, WR_BYTES);
-      long first = (long) i * maxSge * SGE_BYTES;
-      MemorySegment.copy(
-          entries, (long) from * maxSge * SGE_BYTES, entries, first, maxSge * SGE_BYTES);
-      boolean empty = requests.get(JAVA_INT, i * WR_BYTES + NUM_SGE) == 0;
-      requests.set(JAVA_LONG, i * WR_BYTES + SG_LIST, empty ? 0L : entries.address() + first);
-      boolean last = i == left - 1;
-      requests.set(
-          JAVA_LONG, i * WR_BYTES + NEXT, last ? 0L : requests.address() + (i + 1) * WR_BYTES);
+      long wr = firstRequest + i * WR_BYTES;
+      long entries = firstEntry + i * entryBytes;
+      copy(wr + count * WR_BYTES, wr, WR_BYTES);
+      copy(entries + count * entryBytes, entries, entryBytes);
+      putLong(wr + SG_LIST, entries);
+      putLong(wr + NEXT, i == left - 1 ? 0L : wr + WR_BYTES);
     }
     size = left;
     errno = 0;
@@ -252,61 +256,61 @@ public final class SendList implements AutoCloseable {
 
   /** Returns wr_id of request {@code i}. */
   public long wrId(int i) {
-    return requests.get(JAVA_LONG, at(i) + WR_ID);
+    return getLong(at(i) + WR_ID);
   }
 
   /** Returns the opcode of request {@code i}. */
   public int opcode(int i) {
-    return requests.get(JAVA_INT, at(i) + OPCODE);
+    return getInt(at(i) + OPCODE);
   }
 
   /** Returns the flags of request {@code i}. */
   public int flags(int i) {
-    return requests.get(JAVA_INT, at(i) + SEND_FLAGS);
+    return getInt(at(i) + SEND_FLAGS);
   }
 
   /** Returns the immediate data of request {@code i}. */
   public int immediate(int i) {
-    return Integer.reverseBytes(requests.get(JAVA_INT, at(i) + IMM_DATA));
+    return Integer.reverseBytes(getInt(at(i) + IMM_DATA));
   }
 
   /** Returns the remote address of request {@code i}. */
   public long remoteAddress(int i) {
-    return requests.get(JAVA_LONG, at(i) + REMOTE_ADDRESS);
+    return getLong(at(i) + REMOTE_ADDRESS);
   }
 
   /** Returns the rkey of the RDMA read or write {@code i}. */
   public int rkey(int i) {
-    return requests.get(JAVA_INT, at(i) + RKEY);
+    return getInt(at(i) + RKEY);
   }
 
   /** Returns the number of gather entries of request {@code i}. */
   public int sgeCount(int i) {
-    return requests.get(JAVA_INT, at(i) + NUM_SGE);
+    return getInt(at(i) + NUM_SGE);
   }
 
   /** Returns the address of gather entry {@code j} of request {@code i}. */
   public long sgeAddress(int i, int j) {
-    return entries.get(JAVA_LONG, sgeAt(i, j));
+    return getLong(sgeAt(i, j));
   }
 
   /** Returns the length of gather entry {@code j} of request {@code i}. */
   public int sgeLengthBytes(int i, int j) {
-    return entries.get(JAVA_INT, sgeAt(i, j) + 8);
+    return getInt(sgeAt(i, j) + 8);
   }
 
   /** Returns the lkey of gather entry {@code j} of request {@code i}. */
   public int sgeLkey(int i, int j) {
-    return entries.get(JAVA_INT, sgeAt(i, j) + 12);
+    return getInt(sgeAt(i, j) + 12);
   }
 
   private long at(int i) {
-    return Objects.checkIndex(i, size) * WR_BYTES;
+    return firstRequest + Objects.checkIndex(i, size) * WR_BYTES;
   }
 
   private long sgeAt(int i, int j) {
     Objects.checkIndex(j, sgeCount(i));
-    return ((long) i * maxSge + j) * SGE_BYTES;
+    return firstEntry + i * entryBytes + j * SGE_BYTES;
   }
 
   /** Frees the native memory. The list must not be in a post call. */
@@ -314,6 +318,7 @@ public final class SendList implements AutoCloseable {
   public void close() {
     if (arena.scope().isAlive()) {
       size = 0; // so that a post of a closed list posts nothing
+      capacity = 0;
       arena.close();
     }
   }

@@ -6,6 +6,7 @@ import io.rdma4j.pool.PoolView;
 import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.pool.RegisteredBufferPool;
 import io.rdma4j.provider.shm.ShmPair;
+import io.rdma4j.provider.verbs.VerbsPair;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -84,6 +85,14 @@ public final class HotLoop {
       @Override
       Loop loop(RegisteredBufferPool pool) {
         return new Messages(LONG_BYTES);
+      }
+    },
+
+    /** A small message over verbs and its answer, on a device that costs next to nothing. */
+    VERBS {
+      @Override
+      Loop loop(RegisteredBufferPool pool) {
+        return new RoundTrips();
       }
     };
 
@@ -180,6 +189,22 @@ public final class HotLoop {
     public void run() {
       for (int i = 0; i < CHUNK; i++) {
         pair.sendAndPoll(lengthBytes);
+      }
+    }
+
+    @Override
+    public void close() {
+      pair.close();
+    }
+  }
+
+  private static final class RoundTrips implements Loop {
+    private final VerbsPair pair = new VerbsPair(SHORT_BYTES);
+
+    @Override
+    public void run() {
+      for (int i = 0; i < CHUNK; i++) {
+        pair.roundTrip(SHORT_BYTES);
       }
     }
 

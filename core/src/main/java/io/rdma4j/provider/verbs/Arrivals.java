@@ -58,7 +58,7 @@ final class Arrivals {
    * apart; their lines come together this way, and not one after the other.
    */
   void touch(int slot) {
-    touched += MessageHeader.lengthBytes(slots.header(slot), slots.headerOffset(slot));
+    touched += MessageHeader.first(slots.header(slot), slots.headerOffset(slot));
     touched += slots.payload(slot).get(JAVA_BYTE, slots.payloadOffset());
   }
 
@@ -77,8 +77,9 @@ final class Arrivals {
     receives.taken();
     MemorySegment header = slots.header(slot);
     long at = slots.headerOffset(slot);
-    byte kind = MessageHeader.kind(header, at);
-    int lengthBytes = MessageHeader.lengthBytes(header, at);
+    long first = MessageHeader.first(header, at);
+    byte kind = MessageHeader.kind(first);
+    int lengthBytes = MessageHeader.lengthBytes(first);
     if (receivedBytes < MessageHeader.BYTES
         || lengthBytes != receivedBytes - MessageHeader.BYTES
         || lengthBytes > (kind == MessageHeader.DATA ? maxMessageBytes : 0)) {
@@ -86,9 +87,16 @@ final class Arrivals {
           slot,
           receivedBytes + " bytes received, kind " + kind + ", payload length " + lengthBytes);
     }
-    short credits = MessageHeader.credits(header, at);
+    short credits = MessageHeader.credits(first);
     return switch (kind) {
-      case MessageHeader.DATA -> onData(slot, header, at, lengthBytes, credits, listener);
+      case MessageHeader.DATA ->
+          onData(
+              slot,
+              MessageHeader.type(first),
+              MessageHeader.correlationId(header, at),
+              lengthBytes,
+              credits,
+              listener);
       case MessageHeader.CREDIT -> onCredit(slot, credits);
       case MessageHeader.GOODBYE -> onGoodbye(slot);
       default -> violation(slot, "unknown kind " + kind);
@@ -112,8 +120,8 @@ final class Arrivals {
 
   private int onData(
       int slot,
-      MemorySegment header,
-      long at,
+      int type,
+      long correlationId,
       int lengthBytes,
       short credits,
       EndpointListener listener) {
@@ -123,11 +131,7 @@ final class Arrivals {
     delivering = slot;
     try {
       listener.onMessage(
-          MessageHeader.type(header, at),
-          MessageHeader.correlationId(header, at),
-          slots.payload(slot),
-          slots.payloadOffset(),
-          lengthBytes);
+          type, correlationId, slots.payload(slot), slots.payloadOffset(), lengthBytes);
     } finally {
       delivering = NONE;
       giveBackData(slot);

@@ -52,6 +52,14 @@ final class CompletionFeed implements AutoCloseable {
     return count > 0;
   }
 
+  /**
+   * Returns whether it pays to look at once: not when the device has just shown all it had, which
+   * was less than a batch.
+   */
+  boolean mayHaveNext() {
+    return next < count || count == BATCH;
+  }
+
   /** Returns whether the next completion is one of a request that was carried out. */
   boolean nextSucceeded() {
     return batch.status(next) == Completions.SUCCESS;

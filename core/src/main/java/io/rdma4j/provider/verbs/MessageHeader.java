@@ -31,8 +31,6 @@ final class MessageHeader {
   /** Largest window for which the 16 bits of the credits are unambiguous. */
   static final int MAX_WINDOW = 1 << 14;
 
-  private static final ValueLayout.OfInt INT =
-      ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
   private static final ValueLayout.OfShort SHORT =
       ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
   private static final ValueLayout.OfLong LONG =
@@ -48,8 +46,8 @@ final class MessageHeader {
       byte kind,
       int type,
       long correlationId) {
-    memory.set(INT, at, lengthBytes);
-    memory.set(INT, at + 4, (credits & 0xffff) | kind << 16 | type << 24);
+    long second = (credits & 0xffff) | kind << 16 | type << 24;
+    memory.set(LONG, at, second << 32 | lengthBytes);
     memory.set(LONG, at + 8, correlationId);
   }
 
@@ -58,20 +56,25 @@ final class MessageHeader {
     memory.set(SHORT, at + 4, (short) credits);
   }
 
-  static int lengthBytes(MemorySegment memory, long at) {
-    return memory.get(INT, at);
+  /** Reads the first half, which has all but the correlation id. */
+  static long first(MemorySegment memory, long at) {
+    return memory.get(LONG, at);
   }
 
-  static short credits(MemorySegment memory, long at) {
-    return (short) memory.get(INT, at + 4);
+  static int lengthBytes(long first) {
+    return (int) first;
   }
 
-  static byte kind(MemorySegment memory, long at) {
-    return (byte) (memory.get(INT, at + 4) >> 16);
+  static short credits(long first) {
+    return (short) (first >> 32);
   }
 
-  static int type(MemorySegment memory, long at) {
-    return memory.get(INT, at + 4) >>> 24;
+  static byte kind(long first) {
+    return (byte) (first >> 48);
+  }
+
+  static int type(long first) {
+    return (int) (first >>> 56);
   }
 
   static long correlationId(MemorySegment memory, long at) {

@@ -97,6 +97,12 @@ final class OwnReceives extends ReceiveSide {
 
   @Override
   void flush() {
+    if (batch.size() > 0) {
+      post();
+    }
+  }
+
+  private void post() {
     withDevice += postAll(queue, batch);
     if (batch.size() > 0) {
       throw new PostRefusedException("ibv_post_recv", batch.errno(), withDevice, slots.count());

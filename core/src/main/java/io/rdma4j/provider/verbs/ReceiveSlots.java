@@ -4,6 +4,7 @@ import io.rdma4j.provider.MemoryRegistrar;
 import io.rdma4j.provider.ReceiveMemory;
 import io.rdma4j.verbs.ProtectionDomain;
 import io.rdma4j.verbs.ReceiveList;
+import io.rdma4j.verbs.ScatterTable;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -33,7 +34,7 @@ final class ReceiveSlots implements AutoCloseable {
   private final int payloadOffset;
   private final long[] blocks;
   private final MemorySegment[] segments;
-  private final int[] keys;
+  private final ScatterTable entries;
 
   /**
    * Makes slots without blocks.
@@ -54,8 +55,17 @@ final class ReceiveSlots implements AutoCloseable {
     payloadOffset = blockBytes - maxMessageBytes;
     blocks = new long[count];
     segments = new MemorySegment[count];
-    keys = new int[count];
-    headers = scatters ? new SlotMemory(domain, count, MessageHeader.BYTES) : null;
+    entries = new ScatterTable(count, scatters ? 2 : 1);
+    try {
+      headers = scatters ? new SlotMemory(domain, count, MessageHeader.BYTES) : null;
+    } catch (RuntimeException | OutOfMemoryError e) {
+      entries.close();
+      throw e;
+    }
+    for (int slot = 0; slot < count && headers != null; slot++) {
+      long header = headers.address(headers.offset(slot));
+      entries.set(slot, 0, header, MessageHeader.BYTES, headers.lkey());
+    }
   }
 
   /** Returns the bytes of a block that holds a message of the largest size. */
@@ -65,7 +75,7 @@ final class ReceiveSlots implements AutoCloseable {
 
   /** Returns the scatter entries of a receive. */
   int scatterEntries() {
-    return headers == null ? 1 : 2;
+    return entries.entries();
   }
 
   int count() {
@@ -110,7 +120,12 @@ final class ReceiveSlots implements AutoCloseable {
   private void put(int slot, long block) {
     blocks[slot] = block;
     segments[slot] = memory.segment(block);
-    keys[slot] = memory.lkey(block, registrar);
+    entries.set(
+        slot,
+        entries.entries() - 1,
+        segments[slot].address(),
+        blockBytes,
+        memory.lkey(block, registrar));
   }
 
   /**
@@ -128,11 +143,7 @@ final class ReceiveSlots implements AutoCloseable {
 
   /** Adds the receive of a slot to a list. */
   void addTo(ReceiveList list, int slot) {
-    list.add(WorkRequestId.ofReceive(slot));
-    if (headers != null) {
-      list.scatter(headers.address(headers.offset(slot)), MessageHeader.BYTES, headers.lkey());
-    }
-    list.scatter(segments[slot].address(), blockBytes, keys[slot]);
+    list.add(WorkRequestId.ofReceive(slot), entries, slot);
   }
 
   /** Returns the memory that holds the header of a slot at {@link #headerOffset}. */
@@ -166,6 +177,7 @@ final class ReceiveSlots implements AutoCloseable {
         blocks[slot] = ReceiveMemory.NONE;
       }
     }
+    entries.close();
     if (headers != null) {
       headers.close();
     }

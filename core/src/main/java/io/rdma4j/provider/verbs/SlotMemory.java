@@ -19,6 +19,8 @@ final class SlotMemory implements AutoCloseable {
   private final Arena arena = Arena.ofShared();
   private final MemorySegment memory;
   private final MemoryRegion region;
+  private final long address;
+  private final int lkey;
   private final long slotBytes;
 
   SlotMemory(ProtectionDomain domain, int slots, long leastSlotBytes) {
@@ -26,7 +28,9 @@ final class SlotMemory implements AutoCloseable {
     long lengthBytes = roundUp(slotBytes * slots, PAGE_BYTES);
     try {
       memory = arena.allocate(lengthBytes, PAGE_BYTES);
-      region = domain.registerMemory(memory.address(), lengthBytes, Access.LOCAL_WRITE);
+      address = memory.address();
+      region = domain.registerMemory(address, lengthBytes, Access.LOCAL_WRITE);
+      lkey = region.lkey();
     } catch (RuntimeException | OutOfMemoryError e) {
       arena.close();
       throw e;
@@ -42,7 +46,7 @@ final class SlotMemory implements AutoCloseable {
   }
 
   int lkey() {
-    return region.lkey();
+    return lkey;
   }
 
   long slotBytes() {
@@ -54,7 +58,7 @@ final class SlotMemory implements AutoCloseable {
   }
 
   long address(long offset) {
-    return memory.address() + offset;
+    return address + offset;
   }
 
   @Override

@@ -314,25 +314,28 @@ final class VerbsEndpoint implements Endpoint {
     int messages = 0;
     int tokens = 0;
     boolean empty = false;
+    boolean more = true;
     try {
-      while (messages < messageLimit && tokens < MAX_TOKENS_PER_POLL && !empty && !broken) {
+      while (more && messages < messageLimit && tokens < MAX_TOKENS_PER_POLL) {
         if (!completions.hasNext()) {
           empty = true;
-        } else if (!completions.nextSucceeded()) {
-          tokens += onError(completions.take(), listener);
-          broken = true;
-        } else {
-          int i = completions.take();
-          long wrId = completions.batch().wrId(i);
-          if (WorkRequestId.isReceive(wrId)) {
-            messages += onReceive(i, listener);
-          } else {
-            tokens += sends.complete(WorkRequestId.sequence(wrId), listener);
-          }
-          if (state != State.OPEN) {
-            return messages + tokens; // the listener has closed this endpoint
-          }
+          break;
         }
+        boolean succeeded = completions.nextSucceeded();
+        int i = completions.take();
+        long wrId = completions.batch().wrId(i);
+        if (!succeeded) {
+          tokens += onError(i, listener);
+          broken = true;
+        } else if (WorkRequestId.isReceive(wrId)) {
+          messages += onReceive(i, WorkRequestId.slot(wrId), listener);
+        } else {
+          tokens += sends.complete(WorkRequestId.sequence(wrId), listener);
+        }
+        if (state != State.OPEN) {
+          return messages + tokens; // the listener has closed this endpoint
+        }
+        more = !broken && completions.mayHaveNext();
       }
       if (!broken) {
         endBatch(messages, listener);
@@ -392,9 +395,8 @@ final class VerbsEndpoint implements Endpoint {
   }
 
   /** Returns the messages delivered: 1 or 0. */
-  private int onReceive(int i, EndpointListener listener) {
+  private int onReceive(int i, int slot, EndpointListener listener) {
     Completions batch = completions.batch();
-    int slot = WorkRequestId.slot(batch.wrId(i));
     int messages =
         batch.opcode(i) == Completions.OPCODE_RECEIVE_WRITE_WITH_IMM
             ? arrivals.takeImmediate(slot, batch.immediate(i), batch.lengthBytes(i), listener)
@@ -489,7 +491,7 @@ final class VerbsEndpoint implements Endpoint {
         if (!succeeded) {
           work += onError(i, listener);
         } else if (state == State.DRAINING && !peerDone && WorkRequestId.isReceive(wrId)) {
-          work += onReceive(i, listener);
+          work += onReceive(i, WorkRequestId.slot(wrId), listener);
         } else {
           work += takeBack(wrId, listener);
         }

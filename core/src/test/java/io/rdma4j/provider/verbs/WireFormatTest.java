@@ -21,10 +21,11 @@ final class WireFormatTest {
         HexFormat.ofDelimiter(" ")
             .parseHex("00 00 04 03 02 01 e0 f0 01 c7 88 77 66 55 44 33 22 11 00 00"),
         bytes);
-    assertEquals(0x01020304, MessageHeader.lengthBytes(memory, 2));
-    assertEquals((short) 0xF0E0, MessageHeader.credits(memory, 2));
-    assertEquals(MessageHeader.DATA, MessageHeader.kind(memory, 2));
-    assertEquals(0xC7, MessageHeader.type(memory, 2));
+    long first = MessageHeader.first(memory, 2);
+    assertEquals(0x01020304, MessageHeader.lengthBytes(first));
+    assertEquals((short) 0xF0E0, MessageHeader.credits(first));
+    assertEquals(MessageHeader.DATA, MessageHeader.kind(first));
+    assertEquals(0xC7, MessageHeader.type(first));
     assertEquals(0x1122334455667788L, MessageHeader.correlationId(memory, 2));
   }
 
@@ -32,9 +33,10 @@ final class WireFormatTest {
   void creditsDoNotSpillIntoTheKind() {
     MemorySegment memory = MemorySegment.ofArray(new byte[MessageHeader.BYTES]);
     MessageHeader.write(memory, 0, 0, -1, MessageHeader.GOODBYE, 255, -1);
-    assertEquals(MessageHeader.GOODBYE, MessageHeader.kind(memory, 0));
-    assertEquals(255, MessageHeader.type(memory, 0));
-    assertEquals(-1, MessageHeader.credits(memory, 0));
+    long first = MessageHeader.first(memory, 0);
+    assertEquals(MessageHeader.GOODBYE, MessageHeader.kind(first));
+    assertEquals(255, MessageHeader.type(first));
+    assertEquals(-1, MessageHeader.credits(first));
   }
 
   @Test

@@ -1,16 +1,20 @@
 package io.rdma4j.testkit.verbs;
 
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.rdma4j.verbs.Access;
 import io.rdma4j.verbs.MemoryRegion;
 import io.rdma4j.verbs.ReceiveList;
+import io.rdma4j.verbs.ScatterTable;
 import io.rdma4j.verbs.SendList;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A list that the device takes in part goes on where it stopped: nothing twice, nothing lost. */
 @Timeout(60)
@@ -76,17 +80,25 @@ final class PartialPostTest {
     }
   }
 
-  @Test
-  void aReceiveListIsResumedTheSameWay() {
+  @ParameterizedTest(name = "entries of a table: {0}")
+  @ValueSource(booleans = {false, true})
+  void aReceiveListIsResumedTheSameWay(boolean ofTable) {
     try (var pair = new RawPair();
         Arena arena = Arena.ofShared();
         SendList list = new SendList(BATCH, 1);
+        ScatterTable table = new ScatterTable(BATCH, 1);
         ReceiveList receives = new ReceiveList(BATCH, 2)) {
       MemorySegment memory = arena.allocate(4096, 4096);
       MemoryRegion region = pair.domain.registerMemory(memory.address(), 4096, Access.LOCAL_WRITE);
       for (int i = 0; i < BATCH; i++) {
-        receives.add(100 + i).scatter(memory.address() + i * 8L, 8, region.lkey());
-        list.add(i, SendList.OP_SEND, 0).gather(memory.address() + 2048, 8, region.lkey());
+        memory.set(JAVA_LONG, 2048 + i * 8L, i + 1);
+        list.add(i, SendList.OP_SEND, 0).gather(memory.address() + 2048 + i * 8L, 8, region.lkey());
+        if (ofTable) {
+          table.set(i, 0, memory.address() + i * 8L, 8, region.lkey());
+          receives.add(100 + i, table, i);
+        } else {
+          receives.add(100 + i).scatter(memory.address() + i * 8L, 8, region.lkey());
+        }
       }
       pair.verbs.faults().acceptOnly("ibv_post_recv", 5, Errno.ENOMEM);
       assertEquals(5, pair.b.postReceive(receives));
@@ -96,6 +108,7 @@ final class PartialPostTest {
       assertEquals(BATCH, pair.completionsB.poll(pair.batch));
       for (int i = 0; i < BATCH; i++) {
         assertEquals(100 + i, pair.batch.wrId(i));
+        assertEquals(i + 1, memory.get(JAVA_LONG, i * 8L));
       }
       region.close();
     }
