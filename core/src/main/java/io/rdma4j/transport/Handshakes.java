@@ -224,7 +224,7 @@ final class Handshakes {
             "an incoming connection from "
                 + socket.socket().getRemoteSocketAddress()
                 + " did not get through: "
-                + e.getMessage());
+                + (e.getMessage() == null ? e.toString() : e.getMessage()));
   }
 
   private static void discard(Established established) {

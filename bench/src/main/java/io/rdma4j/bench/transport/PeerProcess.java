@@ -22,6 +22,7 @@ final class PeerProcess implements AutoCloseable {
   private final Process process;
   private final PrintWriter commands;
   private final BlockingQueue<String> answers = new LinkedBlockingQueue<>();
+  private boolean ended;
 
   /** Starts the peer with this process's class path and options. */
   PeerProcess() throws IOException {
@@ -99,9 +100,17 @@ final class PeerProcess implements AutoCloseable {
     return words;
   }
 
+  /** Makes the peer close its links, in the order of their opening; it answers nothing any more. */
+  void end() {
+    if (!ended) {
+      ended = true;
+      commands.println("end");
+    }
+  }
+
   @Override
   public void close() {
-    commands.println("end");
+    end();
     try {
       if (process.waitFor(10, TimeUnit.SECONDS)) {
         return;

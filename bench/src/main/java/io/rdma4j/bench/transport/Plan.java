@@ -24,4 +24,10 @@ record Plan(
 
   static final Plan QUICK =
       new Plan(1_000_000_000L, 7, 16, 2_000_000L, 2, 40_000_000L, 400_000_000L);
+
+  /** Returns the same with another warm-up, for machines that compile slowly. */
+  Plan warmedUpFor(long durationNs) {
+    return new Plan(
+        durationNs, rounds, batches, batchNs, streamBatches, streamBatchNs, distributionNs);
+  }
 }

@@ -30,6 +30,12 @@ abstract class TransportCommand implements Callable<Integer> {
   boolean quick;
 
   @Option(
+      names = "--warm-up",
+      paramLabel = "SECONDS",
+      description = "Warm up for so long what else is warmed up for 1 to 3 seconds.")
+  private @Nullable Integer warmUpSeconds;
+
+  @Option(
       names = "--json",
       paramLabel = "FILE",
       description = "Write ratios, rows with every batch, and facts about the machine there.")
@@ -105,7 +111,8 @@ abstract class TransportCommand implements Callable<Integer> {
   void quote(Map<String, Measured> rows, Result result) {}
 
   final Plan plan() {
-    return quick ? Plan.QUICK : Plan.FULL;
+    Plan plan = quick ? Plan.QUICK : Plan.FULL;
+    return warmUpSeconds == null ? plan : plan.warmedUpFor(warmUpSeconds * 1_000_000_000L);
   }
 
   @Override
@@ -132,6 +139,7 @@ abstract class TransportCommand implements Callable<Integer> {
         race.reasonByFailedRow().forEach(result::addMissing);
         measureMore(subjects, result, progress);
       } finally {
+        peer.end(); // both ends close a connection, or the first waits for a goodbye in vain
         for (LinkSubject subject : subjects.values()) {
           subject.close();
         }
