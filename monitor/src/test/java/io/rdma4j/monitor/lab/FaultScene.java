@@ -25,6 +25,11 @@ final class FaultScene {
   private static final ConnectionHandler IGNORE = (connection, message) -> {};
   private static final String RXE = "10.9.0.1";
   private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final int MOST_REHEARSALS = 10;
+  private static final long REHEARSED_NS = 500_000_000L;
+
+  /** From the event in the journal to the last of the places, on a machine that others load. */
+  private static final long LIMIT_NS = 10_000_000_000L;
 
   private final List<String> rows = new ArrayList<>();
   private final FaultyVerbs verbs = new FaultyVerbs();
@@ -44,12 +49,17 @@ final class FaultScene {
   FaultScene() throws Exception {
     node = Node.start(config(verbs).build());
     sightings = new Sightings(node);
-    // Once through all the code, which costs seconds at the first time in emulation.
-    for (int i = 0; i < 2; i++) {
+    rehearse();
+  }
+
+  /** Until all the code has been used, which costs seconds at the first times in emulation. */
+  private void rehearse() throws Exception {
+    long slowestNs = Long.MAX_VALUE;
+    for (int i = 0; i < MOST_REHEARSALS && slowestNs > REHEARSED_NS; i++) {
       sightings.forget();
       long nowNs = System.nanoTime();
       node.journal().emit(EventKind.SRQ_ERR, EventSubject.device("rehearsal" + i, 1), "");
-      expect("(rehearsal)", nowNs, "receive-queue-failed", EventKind.SRQ_ERR);
+      slowestNs = show("(rehearsal)", nowNs, "receive-queue-failed", EventKind.SRQ_ERR);
     }
   }
 
@@ -78,19 +88,33 @@ final class FaultScene {
     assertTrue(connection.send(MemorySegment.ofArray(new byte[64]), 0, 64) >= 0);
   }
 
-  /** Waits until a fault can be seen everywhere, with the right cause. */
+  /** Waits until a fault can be seen everywhere, with the right cause and soon. */
   void expect(String fault, long faultNs, String cause, EventKind... kinds) throws Exception {
+    long slowestNs = show(fault, faultNs, cause, kinds);
+    assertTrue(
+        slowestNs <= LIMIT_NS,
+        () ->
+            "%s was seen everywhere only %d ms after it was reported"
+                .formatted(fault, slowestNs / 1_000_000));
+  }
+
+  /** Waits as {@link #expect}, and returns how long behind the journal the last place had it. */
+  private long show(String fault, long faultNs, String cause, EventKind... kinds) throws Exception {
     Map<Place, Long> seen = sightings.await(cause, Set.of(kinds));
     long toldNs = seen.get(Place.JOURNAL);
+    long slowestNs = 0;
     StringBuilder row =
         new StringBuilder(
             String.format(
                 Locale.ROOT, "%-26s %-26s %7d ms |", fault, cause, (toldNs - faultNs) / 1_000_000));
     for (Place place : List.of(Place.LISTENER, Place.INCIDENTS, Place.METRICS, Place.DASHBOARD)) {
-      row.append(String.format(Locale.ROOT, "%7d ms", (seen.get(place) - toldNs) / 1_000_000));
+      long behindNs = seen.get(place) - toldNs;
+      slowestNs = Math.max(slowestNs, behindNs);
+      row.append(String.format(Locale.ROOT, "%7d ms", behindNs / 1_000_000));
     }
     rows.add(row.toString());
     System.out.println(row);
+    return slowestNs;
   }
 
   void close() throws Exception {

@@ -57,7 +57,7 @@ final class Sightings {
               + " ([0-9.E+]+)");
 
   /** As often as the emulated processors can bear it beside what they measure. */
-  private static final long LOOK_EVERY_MS = 100;
+  private static final long LOOK_EVERY_MS = 200;
 
   private static final int WARM_UPS = 4;
   private static final int TIMEOUT_MS = 60_000;
@@ -221,7 +221,7 @@ final class Sightings {
                     lastEvent,
                     node.journal().eventsAfter(lastEvent)));
       }
-      Thread.sleep(10);
+      Thread.sleep(LOOK_EVERY_MS); // when something was seen, is noted where it was seen
     }
   }
 
