@@ -1,7 +1,8 @@
 package io.rdma4j.host;
 
 import java.io.IOException;
-import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.SeekableByteChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
 import java.nio.file.FileSystemLoopException;
@@ -17,7 +18,6 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,7 +38,8 @@ final class HostTree {
   /** More than any file of these trees holds; guards against a mistaken huge file. */
   private static final int MAX_FILE_BYTES = 1 << 20;
 
-  private static final Pattern DIGITS = Pattern.compile("\\d+");
+  /** What a file of sysfs holds at most; most have a few bytes. */
+  private static final int PAGE_BYTES = 4096;
 
   private final Path base;
 
@@ -80,12 +81,17 @@ final class HostTree {
     if (!found.isRegularFile()) {
       throw new FileSystemException(path, null, "not a regular file");
     }
-    try (InputStream in = Files.newInputStream(file)) {
-      byte[] bytes = in.readNBytes(MAX_FILE_BYTES + 1);
-      if (bytes.length > MAX_FILE_BYTES) {
-        throw new FileSystemException(path, null, "larger than " + MAX_FILE_BYTES + " bytes");
+    try (SeekableByteChannel channel = Files.newByteChannel(file)) {
+      ByteBuffer bytes = ByteBuffer.allocate(PAGE_BYTES);
+      while (channel.read(bytes) >= 0) {
+        if (bytes.position() > MAX_FILE_BYTES) {
+          throw new FileSystemException(path, null, "larger than " + MAX_FILE_BYTES + " bytes");
+        }
+        if (!bytes.hasRemaining()) {
+          bytes = ByteBuffer.allocate(2 * bytes.capacity()).put(bytes.flip());
+        }
       }
-      return new String(bytes, StandardCharsets.UTF_8).strip();
+      return new String(bytes.array(), 0, bytes.position(), StandardCharsets.UTF_8).strip();
     }
   }
 
@@ -194,9 +200,22 @@ final class HostTree {
 
   /** Pads runs of digits, so that comparing the keys compares numbers by their value. */
   private static String naturalKey(String name) {
-    return DIGITS
-        .matcher(name)
-        .replaceAll(run -> "0".repeat(Math.max(0, 20 - run.group().length())) + run.group());
+    StringBuilder key = new StringBuilder();
+    for (int at = 0, end; at < name.length(); at = end) {
+      end = at + 1;
+      if (isDigit(name, at)) {
+        while (end < name.length() && isDigit(name, end)) {
+          end++;
+        }
+        key.repeat('0', Math.max(0, 20 - (end - at)));
+      }
+      key.append(name, at, end);
+    }
+    return key.toString();
+  }
+
+  private static boolean isDigit(String name, int at) {
+    return name.charAt(at) >= '0' && name.charAt(at) <= '9';
   }
 
   private static void push(Deque<String> todo, Path path) {

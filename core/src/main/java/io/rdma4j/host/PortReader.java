@@ -21,6 +21,7 @@ final class PortReader {
   private static final int ROCE_HEADER_BYTES = 40 + 8 + 12 + 4 + 28 + 4;
 
   private static final Pattern GID = Pattern.compile("[0-9a-f]{4}(:[0-9a-f]{4}){7}");
+  private static final Pattern SLOT = Pattern.compile("\\d{1,9}");
   private static final String EMPTY_GID = "0000:0000:0000:0000:0000:0000:0000:0000";
   private static final String IPV4_MAPPED = "0000:0000:0000:0000:0000:ffff:";
 
@@ -65,24 +66,29 @@ final class PortReader {
         roce ? RoceSettings.read(probe, device, number, netdev) : null);
   }
 
+  /** A table has up to a thousand slots, nearly all of them empty. */
   private List<GidReport> readGids(String dir, @Nullable String linkLayer) {
     List<GidReport> gids = new ArrayList<>();
-    for (int index : probe.numbers(dir + "/gids")) {
-      String path = dir + "/gids/" + index;
-      String text = probe.text(path);
-      if (text == null || text.equals(EMPTY_GID)) {
-        continue;
-      }
-      String gid = text.toLowerCase(Locale.ROOT);
-      if (!GID.matcher(gid).matches()) {
-        probe.report(path, "not a GID: '" + text + "'");
-        continue;
-      }
-      String type = probe.optionalText(dir + "/gid_attrs/types/" + index);
-      String netdev = probe.optionalText(dir + "/gid_attrs/ndevs/" + index);
-      gids.add(new GidReport(index, type(linkLayer, type), gid, scope(gid), netdev));
-    }
+    probe.forEachText(
+        dir + "/gids",
+        (slot, text) -> {
+          if (!text.equals(EMPTY_GID) && SLOT.matcher(slot).matches()) {
+            addGid(gids, dir, linkLayer, Integer.parseInt(slot), text);
+          }
+        });
     return gids;
+  }
+
+  private void addGid(
+      List<GidReport> gids, String dir, @Nullable String linkLayer, int index, String text) {
+    String gid = text.toLowerCase(Locale.ROOT);
+    if (!GID.matcher(gid).matches()) {
+      probe.report(dir + "/gids/" + index, "not a GID: '" + text + "'");
+      return;
+    }
+    String type = probe.optionalText(dir + "/gid_attrs/types/" + index);
+    String netdev = probe.optionalText(dir + "/gid_attrs/ndevs/" + index);
+    gids.add(new GidReport(index, type(linkLayer, type), gid, scope(gid), netdev));
   }
 
   /** The kernel says "IB/RoCE v1" on every link; which of the two it means is the link's matter. */

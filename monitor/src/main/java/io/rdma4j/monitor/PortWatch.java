@@ -27,6 +27,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The ports of this machine as metrics and as a table: their state, and what their counters mean,
@@ -34,8 +36,9 @@ import java.util.Map;
  *
  * <p>A signal counts from the first look on, across wraps and resets of the counters behind it; one
  * that no counter of the port shows is left out. States and counters are read at most twice a
- * second, however many readers there are; the rest, whose GID tables alone have hundreds of files,
- * when it is wanted and {@value #DEVICES_FRESH_NS} ns old, or a state has changed. Thread-safe.
+ * second, however many readers there are; the rest, whose GID tables alone have up to a thousand
+ * files, when it is wanted and {@value #DEVICES_FRESH_NS} ns old, or a state has changed: nobody
+ * waits for that long. Thread-safe.
  */
 final class PortWatch {
   private static final MetricDescriptor ACTIVE =
@@ -71,7 +74,10 @@ final class PortWatch {
               new Column("numa_node", Kind.WHOLE, "Node that the card is on.")));
 
   private static final long FRESH_NS = 500_000_000L;
-  private static final long DEVICES_FRESH_NS = 5_000_000_000L;
+  private static final long DEVICES_FRESH_NS = 30_000_000_000L;
+
+  /** The kernel fills, or empties, the GID table of a port a while after its state has changed. */
+  private static final long SETTLED_NS = 2_000_000_000L;
 
   private record Port(String device, int number) {}
 
@@ -81,11 +87,9 @@ final class PortWatch {
   private final Map<Port, PortCounters> earlier = new LinkedHashMap<>();
   private final Map<Port, EnumMap<CounterSignal, Long>> totals = new LinkedHashMap<>();
   private List<PortState> states = List.of();
-  private List<DeviceReport> devices = List.of();
+  private final SlowReading<List<DeviceReport>> devices;
   private boolean looked;
   private long lookedNs;
-  private boolean devicesOutdated = true;
-  private long devicesReadNs;
 
   /**
    * Creates a watch.
@@ -96,6 +100,8 @@ final class PortWatch {
     this.root = root;
     this.counters = CounterReader.at(root);
     this.stateReader = PortStateReader.at(root);
+    this.devices =
+        new SlowReading<>("rdma4j-devices", this::readDevices, DEVICES_FRESH_NS, List.of());
   }
 
   private synchronized void look() {
@@ -104,7 +110,9 @@ final class PortWatch {
       return;
     }
     List<PortState> statesNow = stateReader.read();
-    devicesOutdated |= !statesNow.equals(states);
+    if (looked && !statesNow.equals(states)) {
+      devices.outdate(SETTLED_NS);
+    }
     states = statesNow;
     for (PortCounters now : counters.read()) {
       Port port = new Port(now.device(), now.port());
@@ -115,18 +123,17 @@ final class PortWatch {
     lookedNs = nowNs;
   }
 
-  private void lookAtDevices() {
-    long nowNs = System.nanoTime();
-    if (!devicesOutdated && nowNs - devicesReadNs < DEVICES_FRESH_NS) {
-      return;
-    }
+  private List<DeviceReport> readDevices() {
     try {
-      devices = HostReport.readDevices(root);
+      return HostReport.readDevices(root);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    devicesOutdated = false;
-    devicesReadNs = nowNs;
+  }
+
+  private synchronized List<PortState> statesNow() {
+    look();
+    return states;
   }
 
   private void count(Port port, CounterDelta delta) {
@@ -189,26 +196,58 @@ final class PortWatch {
     };
   }
 
-  private synchronized void collectTable(TableSource.Rows rows) {
-    look();
-    lookAtDevices();
-    for (DeviceReport device : devices) {
-      for (PortReport port : device.ports()) {
-        GidReport gid = port.recommendedGid();
-        rows.add(
-            device.name(),
-            (long) port.number(),
-            port.state(),
-            port.linkLayer(),
-            port.rate(),
-            port.netdev(),
-            port.mtuBytes() == null ? null : (Long) port.mtuBytes().longValue(),
-            gid == null ? null : (Long) (long) gid.index(),
-            gid == null ? null : gid.ipv4() != null ? gid.ipv4() : gid.gid(),
-            device.model(),
-            device.firmware(),
-            device.numaNode() == null ? null : (Long) device.numaNode().longValue());
-      }
+  /** What is now, beside what is known of a port. */
+  private void collectTable(TableSource.Rows rows) {
+    List<PortState> ports = statesNow();
+    List<DeviceReport> known = devices.get();
+    for (PortState port : ports) {
+      DeviceReport device = find(known, d -> d.name().equals(port.device()));
+      addRow(
+          rows,
+          port,
+          device,
+          device == null ? null : find(device.ports(), p -> p.number() == port.port()));
     }
+  }
+
+  private static <T> @Nullable T find(List<T> all, Predicate<T> wanted) {
+    return all.stream().filter(wanted).findFirst().orElse(null);
+  }
+
+  private static void addRow(
+      TableSource.Rows rows,
+      PortState now,
+      @Nullable DeviceReport device,
+      @Nullable PortReport port) {
+    if (device == null || port == null) {
+      rows.add(
+          now.device(),
+          (long) now.port(),
+          now.state(),
+          null,
+          null,
+          null,
+          null,
+          null,
+          null,
+          null,
+          null,
+          null);
+      return;
+    }
+    GidReport gid = port.recommendedGid();
+    rows.add(
+        now.device(),
+        (long) now.port(),
+        now.state(),
+        port.linkLayer(),
+        port.rate(),
+        port.netdev(),
+        port.mtuBytes() == null ? null : (Long) port.mtuBytes().longValue(),
+        gid == null ? null : (Long) (long) gid.index(),
+        gid == null ? null : gid.ipv4() != null ? gid.ipv4() : gid.gid(),
+        device.model(),
+        device.firmware(),
+        device.numaNode() == null ? null : (Long) device.numaNode().longValue());
   }
 }

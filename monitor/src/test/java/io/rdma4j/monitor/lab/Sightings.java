@@ -1,5 +1,6 @@
 package io.rdma4j.monitor.lab;
 
+import io.rdma4j.monitor.Alerting;
 import io.rdma4j.monitor.Monitor;
 import io.rdma4j.monitor.MonitorConfig;
 import io.rdma4j.status.Event;
@@ -16,8 +17,10 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.URLConnection;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -44,8 +47,13 @@ final class Sightings {
     /** {@code /metrics} counts the event, and has an incident of this cause. */
     METRICS,
     /** The dashboard's stream names it. */
-    DASHBOARD
+    DASHBOARD,
+    /** Alertmanager has an alert of its incident. */
+    ALERTMANAGER
   }
+
+  /** All but Alertmanager, which keeps an alert for a while. */
+  static final Set<Place> OWN = EnumSet.complementOf(EnumSet.of(Place.ALERTMANAGER));
 
   private static final Pattern INCIDENT =
       Pattern.compile(
@@ -57,7 +65,7 @@ final class Sightings {
               + " ([0-9.E+]+)");
 
   /** As often as the emulated processors can bear it beside what they measure. */
-  private static final long LOOK_EVERY_MS = 100;
+  private static final long LOOK_EVERY_MS = 200;
 
   private static final int WARM_UPS = 4;
   private static final int TIMEOUT_MS = 60_000;
@@ -65,6 +73,7 @@ final class Sightings {
 
   private final Node node;
   private final Monitor monitor;
+  private final Alerting alerting;
   private final Registration listening;
   private final List<Thread> threads = new ArrayList<>();
 
@@ -78,27 +87,26 @@ final class Sightings {
   private volatile boolean closed;
 
   /** Starts to look at a node. */
-  Sightings(Node node) {
+  Sightings(Node node) throws Exception {
     this.node = node;
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     monitor =
         Monitor.start(MonitorConfig.defaults().withAddress(any), node.metrics(), node.journal());
     listening = node.journal().listen(this::hear);
     warmUp();
+    alerting = new Alerting(Files.createTempDirectory("alerting"), monitor.address().getPort());
+    alerting.awaitQuiet();
+    look("alerts", this::lookAtAlerts);
     look("incidents", this::lookAtIncidents);
     look("metrics", this::lookAtMetrics);
     look("dashboard", this::follow);
   }
 
   /** Pages come quickly once all their code has been used, which takes seconds in emulation. */
-  private void warmUp() {
-    try {
-      for (int i = 0; i < WARM_UPS; i++) {
-        read("/metrics");
-        read("/incidents?format=json");
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+  private void warmUp() throws IOException {
+    for (int i = 0; i < WARM_UPS; i++) {
+      read("/metrics");
+      read("/incidents?format=json");
     }
   }
 
@@ -176,6 +184,21 @@ final class Sightings {
     }
   }
 
+  /** Notes the causes of alerts that are new. */
+  private void lookAtAlerts() throws IOException, InterruptedException {
+    Set<String> before = Set.of();
+    while (!closed) {
+      Set<String> causes = alerting.incidentCauses();
+      for (String cause : causes) {
+        if (!before.contains(cause)) {
+          note(Place.ALERTMANAGER, cause);
+        }
+      }
+      before = causes;
+      Thread.sleep(LOOK_EVERY_MS);
+    }
+  }
+
   private void follow() throws IOException {
     try (var lines =
         new BufferedReader(
@@ -198,16 +221,18 @@ final class Sightings {
   }
 
   /**
-   * Waits until a fault can be seen everywhere.
+   * Waits until a fault can be seen.
    *
+   * @param places in all of these
    * @param kinds any of these in the journal
    * @return when, by {@link System#nanoTime}
    */
-  Map<Place, Long> await(String cause, Set<EventKind> kinds) throws InterruptedException {
+  Map<Place, Long> await(Set<Place> places, String cause, Set<EventKind> kinds)
+      throws InterruptedException {
     long startNs = System.nanoTime();
     while (true) {
       Map<Place, Long> seen = seen(cause, kinds);
-      if (seen.size() == Place.values().length) {
+      if (seen.keySet().containsAll(places)) {
         return seen;
       }
       if (System.nanoTime() - startNs > LIMIT_NS) {
@@ -221,7 +246,7 @@ final class Sightings {
                     lastEvent,
                     node.journal().eventsAfter(lastEvent)));
       }
-      Thread.sleep(10);
+      Thread.sleep(LOOK_EVERY_MS); // when something was seen, is noted where it was seen
     }
   }
 
@@ -232,7 +257,8 @@ final class Sightings {
         seen.putIfAbsent(Place.JOURNAL, event.monotonicNs());
       }
     }
-    for (Place place : List.of(Place.LISTENER, Place.INCIDENTS, Place.DASHBOARD)) {
+    for (Place place :
+        List.of(Place.LISTENER, Place.INCIDENTS, Place.DASHBOARD, Place.ALERTMANAGER)) {
       Long atNs = firstNs.get(place + " " + cause);
       if (atNs != null) {
         seen.put(place, atNs);
@@ -256,5 +282,6 @@ final class Sightings {
       thread.interrupt();
       thread.join(TIMEOUT_MS);
     }
+    alerting.close();
   }
 }

@@ -12,17 +12,19 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The real Prometheus and the real Alertmanager with what is shipped for them, looking at one node.
  */
-final class Alerting implements AutoCloseable {
-  static final Path SHIPPED = Path.of("").toAbsolutePath().resolveSibling("monitor/prometheus");
+public final class Alerting implements AutoCloseable {
+  static final Path SHIPPED = testClasses().resolve("../../prometheus").normalize();
 
   private static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(60);
 
@@ -39,7 +41,7 @@ final class Alerting implements AutoCloseable {
    * @param folder for their files
    * @param nodePort where the node's monitor listens
    */
-  Alerting(Path folder, int nodePort) throws IOException {
+  public Alerting(Path folder, int nodePort) throws IOException {
     this.folder = folder;
     write("alerts.yml", Files.readString(SHIPPED.resolve("alerts.yml")));
     write("alertmanager.yml", Files.readString(SHIPPED.resolve("alertmanager.yml")));
@@ -69,6 +71,12 @@ final class Alerting implements AutoCloseable {
     }
   }
 
+  private static Path testClasses() {
+    return Path.of(
+        URI.create(Alerting.class.getProtectionDomain().getCodeSource().getLocation().toString()));
+  }
+
+  /** Skips the test unless they are installed. */
   static void requireTools() {
     Tool.require("promtool", "prometheus");
     Tool.require("prometheus", "prometheus");
@@ -93,7 +101,7 @@ final class Alerting implements AutoCloseable {
   }
 
   /** Waits until Prometheus has seen the node twice and no alert is active. */
-  void awaitQuiet() throws Exception {
+  public void awaitQuiet() throws Exception {
     long endNs = System.nanoTime() + 2 * LIMIT_NS;
     String query =
         "count_over_time(rdma4j_node_connections_ended_total%7Bcause=%22peer_lost%22%7D%5B10s%5D)";
@@ -111,19 +119,20 @@ final class Alerting implements AutoCloseable {
     }
   }
 
-  private boolean hasIncident(Predicate<String> cause) throws Exception {
+  /** Returns the causes of incidents that Alertmanager has alerts of. */
+  public Set<String> incidentCauses() throws InterruptedException, IOException {
     List<Map<?, ?>> firing = alerts();
-    return firing != null
-        && firing.stream()
-            .anyMatch(
-                labels ->
-                    "Rdma4jIncident".equals(labels.get("alertname"))
-                        && cause.test(String.valueOf(labels.get("cause"))));
+    return firing == null
+        ? Set.of()
+        : firing.stream()
+            .filter(labels -> "Rdma4jIncident".equals(labels.get("alertname")))
+            .map(labels -> String.valueOf(labels.get("cause")))
+            .collect(Collectors.toSet());
   }
 
   /** Waits for the alert of an incident with one of some causes, and returns how long it took. */
   double secondsUntilIncident(List<String> causes, long sinceNs) throws Exception {
-    while (!hasIncident(causes::contains)) {
+    while (Collections.disjoint(incidentCauses(), causes)) {
       if (System.nanoTime() - sinceNs > LIMIT_NS) {
         throw new AssertionError("no incident of " + causes + " in 60 s; alerts: " + alerts());
       }
@@ -135,14 +144,14 @@ final class Alerting implements AutoCloseable {
   /** Waits until no incident is open: what happens to the same peer soon after belongs to it. */
   void awaitNoIncident() throws Exception {
     long endNs = System.nanoTime() + 2 * LIMIT_NS;
-    while (hasIncident(cause -> true)) {
+    while (!incidentCauses().isEmpty()) {
       assertTrue(System.nanoTime() < endNs, "an incident is still open");
       Thread.sleep(200);
     }
   }
 
   /** Returns the labels of active alerts, null while Alertmanager does not answer. */
-  private @Nullable List<Map<?, ?>> alerts() throws Exception {
+  private @Nullable List<Map<?, ?>> alerts() throws InterruptedException, IOException {
     String answer = get("http://127.0.0.1:" + alertmanagerPort + "/api/v2/alerts?active=true");
     if (!answer.startsWith("[")) {
       return null;
