@@ -28,8 +28,7 @@ import org.jspecify.annotations.Nullable;
  * A device that does next to nothing: a posted send is copied into the peer's oldest receive there
  * and then. What a message executes beside that is the library's.
  *
- * <p>Two queue pairs on one thread. It checks nothing; whoever breaks a promise gets an index out
- * of bounds.
+ * <p>Two queue pairs on one thread. It checks nothing of what it is given.
  */
 final class DirectDevice {
   private static final int DEPTH = 1024;
