@@ -29,7 +29,7 @@ public final class LongTable {
   private static final ValueLayout.OfLong ENTRY = JAVA_LONG_UNALIGNED;
 
   private static final VarHandle LONG = JAVA_LONG.varHandle();
-  private static final MemorySegment ADDRESS_SPACE = addressSpace();
+  private static final MemorySegment ADDRESS_SPACE = StructFields.ADDRESS_SPACE;
 
   private final MemorySegment reserved;
   private final int baseUnits;
@@ -47,11 +47,6 @@ public final class LongTable {
     long length = Mapping.wholePages((mask + 1L) << ENTRY_SHIFT) + unit;
     this.reserved = reserve(length);
     this.baseUnits = (int) ((reserved.address() + unit - 1) >>> UNIT_SHIFT);
-  }
-
-  @SuppressWarnings("restricted")
-  private static MemorySegment addressSpace() {
-    return MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
   }
 
   @SuppressWarnings("restricted")

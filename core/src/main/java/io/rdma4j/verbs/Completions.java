@@ -1,9 +1,9 @@
 package io.rdma4j.verbs;
 
-import static io.rdma4j.verbs.StructFields.getInt;
-import static io.rdma4j.verbs.StructFields.getLong;
-import static io.rdma4j.verbs.StructFields.putInt;
-import static io.rdma4j.verbs.StructFields.putLong;
+import static io.rdma4j.os.StructFields.getInt;
+import static io.rdma4j.os.StructFields.getLong;
+import static io.rdma4j.os.StructFields.putInt;
+import static io.rdma4j.os.StructFields.putLong;
 
 import java.lang.foreign.Arena;
 import java.util.Objects;

@@ -1,7 +1,7 @@
 package io.rdma4j.verbs;
 
-import static io.rdma4j.verbs.StructFields.putInt;
-import static io.rdma4j.verbs.StructFields.putLong;
+import static io.rdma4j.os.StructFields.putInt;
+import static io.rdma4j.os.StructFields.putLong;
 
 import java.lang.foreign.Arena;
 import java.util.Objects;

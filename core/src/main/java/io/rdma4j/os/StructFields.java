@@ -1,4 +1,4 @@
-package io.rdma4j.verbs;
+package io.rdma4j.os;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_LONG_UNALIGNED;
@@ -12,8 +12,9 @@ import java.lang.foreign.MemorySegment;
  * <p>For classes that own an array of structures, check an index once before they touch several
  * fields of it, and let no index pass once the memory is freed.
  */
-final class StructFields {
-  private static final MemorySegment ADDRESS_SPACE = addressSpace();
+public final class StructFields {
+  /** All there is; for the classes of this package. */
+  static final MemorySegment ADDRESS_SPACE = addressSpace();
 
   private StructFields() {}
 
@@ -22,23 +23,28 @@ final class StructFields {
     return MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
   }
 
-  static long getLong(long address) {
+  /** Reads 8 bytes. */
+  public static long getLong(long address) {
     return ADDRESS_SPACE.get(JAVA_LONG_UNALIGNED, address);
   }
 
-  static void putLong(long address, long value) {
+  /** Writes 8 bytes. */
+  public static void putLong(long address, long value) {
     ADDRESS_SPACE.set(JAVA_LONG_UNALIGNED, address, value);
   }
 
-  static int getInt(long address) {
+  /** Reads 4 bytes. */
+  public static int getInt(long address) {
     return ADDRESS_SPACE.get(JAVA_INT_UNALIGNED, address);
   }
 
-  static void putInt(long address, int value) {
+  /** Writes 4 bytes. */
+  public static void putInt(long address, int value) {
     ADDRESS_SPACE.set(JAVA_INT_UNALIGNED, address, value);
   }
 
-  static void copy(long from, long to, long lengthBytes) {
+  /** Copies bytes; the two ranges may overlap. */
+  public static void copy(long from, long to, long lengthBytes) {
     MemorySegment.copy(ADDRESS_SPACE, from, ADDRESS_SPACE, to, lengthBytes);
   }
 }
