@@ -29,11 +29,11 @@ final class VerbsLatency {
   private static final int SIGNAL_INTERVAL = Loopback.DEPTH / 4;
 
   private static final int PORT = 18515;
-  private static final double MAX_RATIO = 1.5;
+  private static final double MAX_RATIO = 1.3;
 
   private VerbsLatency() {}
 
-  /** Exits with 1 when the ratio of the medians exceeds 1.5: a slip, and not noise. */
+  /** Exits with 1 when the ratio of the medians exceeds 1.3. */
   public static void main(String[] args) throws Exception {
     int rounds = args.length > 0 ? Integer.parseInt(args[0]) : 5;
     int iterations = args.length > 1 ? Integer.parseInt(args[1]) : 2000;

@@ -1,6 +1,5 @@
 package io.rdma4j.testkit.verbs;
 
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.rdma4j.verbs.Access;
@@ -91,7 +90,7 @@ final class PartialPostTest {
       MemorySegment memory = arena.allocate(4096, 4096);
       MemoryRegion region = pair.domain.registerMemory(memory.address(), 4096, Access.LOCAL_WRITE);
       for (int i = 0; i < BATCH; i++) {
-        memory.set(JAVA_LONG, 2048 + i * 8L, i + 1);
+        memory.set(ValueLayout.JAVA_LONG, 2048 + i * 8L, i + 1);
         list.add(i, SendList.OP_SEND, 0).gather(memory.address() + 2048 + i * 8L, 8, region.lkey());
         if (ofTable) {
           table.set(i, 0, memory.address() + i * 8L, 8, region.lkey());
@@ -108,7 +107,7 @@ final class PartialPostTest {
       assertEquals(BATCH, pair.completionsB.poll(pair.batch));
       for (int i = 0; i < BATCH; i++) {
         assertEquals(100 + i, pair.batch.wrId(i));
-        assertEquals(i + 1, memory.get(JAVA_LONG, i * 8L));
+        assertEquals(i + 1, memory.get(ValueLayout.JAVA_LONG, i * 8L));
       }
       region.close();
     }
