@@ -115,24 +115,34 @@ final class Bootstrap {
       byte @Nullable [] session,
       List<Provider> paths)
       throws IOException {
-    long deadlineNs = System.nanoTime() + config.handshakeTimeoutNs();
+    long timeoutNs = session == null ? config.handshakeTimeoutNs() : resumeAttemptNs();
+    long deadlineNs = System.nanoTime() + timeoutNs;
     SocketChannel socket = SocketChannel.open();
     try {
       onOpen.accept(socket);
-      socket.socket().connect(peer, (int) Math.max(1, config.handshakeTimeoutNs() / 1_000_000));
+      socket.socket().connect(peer, (int) Math.max(1, timeoutNs / 1_000_000));
       BootstrapChannel channel = channel(socket, peer, deadlineNs);
       Greeting greeting = greet(channel);
       if (session != null) {
         channel.send(Kind.RESUME, session);
         channel.expect(Kind.RESUME);
       }
-      PathNegotiation negotiation =
-          new PathNegotiation(channel, paths, greeting.pathToken, agree(greeting.theirs));
+      var negotiation =
+          new PathNegotiation(
+              channel, paths, greeting.pathToken, agree(greeting.theirs), deadlineNs);
       return established(channel, greeting, negotiation.initiate(greeting.theirs.offers()));
     } catch (IOException | RuntimeException e) {
       socket.close();
       throw e;
     }
+  }
+
+  /**
+   * Returns how long an attempt to resume takes at most: a path that hangs must leave time for the
+   * next one before the connection is given up. Both ends see to that, since each waits by itself.
+   */
+  private long resumeAttemptNs() {
+    return Math.min(config.handshakeTimeoutNs(), config.resumeTimeoutNs());
   }
 
   /** Whether a node has a connection by the name that a peer gives. */
@@ -151,11 +161,11 @@ final class Bootstrap {
    */
   @Nullable Accepted accept(SocketChannel socket, Sessions sessions) throws IOException {
     try {
-      long deadlineNs = System.nanoTime() + config.handshakeTimeoutNs();
+      long beginNs = System.nanoTime();
+      long deadlineNs = beginNs + config.handshakeTimeoutNs();
       BootstrapChannel channel = channel(socket, null, deadlineNs);
       Greeting greeting = welcome(channel);
-      PathNegotiation negotiation =
-          new PathNegotiation(channel, providers, greeting.pathToken, agree(greeting.theirs));
+      long pathsUntilNs = deadlineNs;
       Frame first = channel.receive(deadlineNs);
       byte[] resumed = null;
       if (first.kind() == Kind.RESUME) {
@@ -167,7 +177,11 @@ final class Bootstrap {
         }
         channel.send(Kind.RESUME, NOTHING);
         first = channel.receive(deadlineNs);
+        pathsUntilNs = beginNs + resumeAttemptNs();
       }
+      var negotiation =
+          new PathNegotiation(
+              channel, providers, greeting.pathToken, agree(greeting.theirs), pathsUntilNs);
       return new Accepted(established(channel, greeting, negotiation.accept(first)), resumed);
     } catch (IOException | RuntimeException e) {
       socket.close();

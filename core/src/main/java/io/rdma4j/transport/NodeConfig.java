@@ -486,8 +486,8 @@ public final class NodeConfig {
      * are kept until the peer has acknowledged them, for which each connection takes two rings of
      * memory.
      *
-     * @param timeout how long a connection waits for another path; 0, the default, ends it with its
-     *     path
+     * @param timeout how long a connection waits for another path, and an attempt to find one takes
+     *     at most; 0, the default, ends it with its path
      * @param settleTime how long a path that has ended is the last choice
      */
     public Builder resume(Duration timeout, Duration settleTime) {

@@ -81,6 +81,9 @@ final class ResumableEndpoint implements Endpoint {
   private volatile @Nullable EndpointFailure suspensionRequested;
   private volatile @Nullable EndpointFailure givenUp;
 
+  /** What came of the latest attempt to find another path, when that was nothing. */
+  private volatile String lastAttempt = "";
+
   /** Set once a goodbye went either way: from then on the end of the path is the end of all. */
   private volatile boolean ending;
 
@@ -178,6 +181,13 @@ final class ResumableEndpoint implements Endpoint {
     } finally {
       lock.unlock();
     }
+  }
+
+  /**
+   * An attempt to find another path was in vain: what the end of the connection is explained by.
+   */
+  void noteAttempt(String outcome) {
+    lastAttempt = outcome;
   }
 
   /** There will be no other path: the next poll while suspended reports the end. */
@@ -333,7 +343,7 @@ final class ResumableEndpoint implements Endpoint {
     EndpointFailure reason = givenUp;
     EndpointFailure cause = suspendedBy;
     if (reason == null && System.nanoTime() - suspendedAtNs > resumeTimeoutNs) {
-      reason = new EndpointFailure(Kind.PEER_LOST, "no other path came up in time");
+      reason = new EndpointFailure(Kind.PEER_LOST, noOtherPath());
     }
     if (reason == null) {
       return 0;
@@ -346,6 +356,13 @@ final class ResumableEndpoint implements Endpoint {
                 cause.message() + "; " + reason.message()),
         listener);
     return 1;
+  }
+
+  private String noOtherPath() {
+    String attempt = lastAttempt;
+    return "no other path came up in time, which is %d ms%s"
+        .formatted(
+            resumeTimeoutNs / 1_000_000, attempt.isEmpty() ? "" : "; the last attempt: " + attempt);
   }
 
   private void end(EndpointFailure failure, EndpointListener listener) {
@@ -375,6 +392,7 @@ final class ResumableEndpoint implements Endpoint {
       replayNumber = taken.peerDelivered;
       acknowledged = delivered;
       bytesSinceAcknowledged = 0;
+      lastAttempt = "";
       state = State.REPLAYING;
       taken.onTaken.run();
       return 1;

@@ -14,6 +14,7 @@ import io.rdma4j.testkit.transport.Mailbox;
 import io.rdma4j.testkit.verbs.ScriptedDevice;
 import io.rdma4j.testkit.verbs.ScriptedVerbs;
 import io.rdma4j.verbs.AsyncEvent;
+import io.rdma4j.verbs.CmEvent;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
@@ -235,6 +236,58 @@ final class MigrationTest {
   }
 
   @Test
+  void theLostPathIsTheLastChoiceHoweverLongTheSearchTakes() throws Exception {
+    Counting atServer = new Counting();
+    try (Node server = server(config("verbs", "tcp"), atServer);
+        TamperingProxy proxy = new TamperingProxy(at(server));
+        Node client = Node.start(config("verbs", "tcp").build())) {
+      Connection connection = client.connect(proxy.address(), new Counting());
+      assertEquals("verbs", connection.path().name());
+      await("the server's end", () -> atServer.connection != null);
+      proxy.refusing(true);
+      portDown();
+      await("the path's end", () -> events(client, EventKind.PATH_LOST) > 0);
+      Thread.sleep(2 * SETTLE.toMillis());
+      proxy.refusing(false);
+      await("back on verbs", () -> connection.pathChanges() == 2);
+      List<String> moves =
+          client.journal().events().stream()
+              .filter(event -> event.kind() == EventKind.PATH_MOVED)
+              .map(event -> event.text().split(" ")[1])
+              .toList();
+      assertEquals(List.of("tcp", "verbs"), moves);
+      connection.close();
+    }
+  }
+
+  @Test
+  void aPathThatHangsLeavesTimeForTheNextOne() throws Exception {
+    Counting atServer = new Counting();
+    Duration resume = Duration.ofSeconds(4);
+    Duration handshake = Duration.ofSeconds(60); // half of which is more than there is
+    try (Node server =
+            server(
+                config("verbs", "tcp").handshakeTimeout(handshake).resume(resume, SETTLE),
+                atServer);
+        TamperingProxy proxy = new TamperingProxy(at(server));
+        Node client =
+            Node.start(
+                config("tcp", "verbs")
+                    .handshakeTimeout(handshake)
+                    .resume(resume, SETTLE)
+                    .build())) {
+      Connection connection = client.connect(proxy.address(), new Counting());
+      assertEquals("tcp", connection.path().name());
+      await("the server's end", () -> atServer.connection != null);
+      verbs.connectionManager().loseAll(CmEvent.Type.ESTABLISHED);
+      proxy.cut();
+      await("another path", () -> connection.pathChanges() == 1);
+      assertEquals("tcp", connection.path().name());
+      connection.close();
+    }
+  }
+
+  @Test
   void aConnectionThatIsCutOrFallsSilentGoesOn() throws Exception {
     Counting atServer = new Counting();
     Counting atClient = new Counting();
@@ -341,7 +394,9 @@ final class MigrationTest {
         client.pool().allocate(100, lease);
       }
       lease.release();
-      assertTrue(own.ended().message().contains("no other path"), own.ended().message());
+      String reason = own.ended().message();
+      assertTrue(reason.contains("no other path came up in time, which is 400 ms"), reason);
+      assertTrue(reason.contains("the last attempt: [tcp]: "), reason);
       assertNotNull(theirs.ended());
       assertEquals(
           SendResult.NOT_CONNECTED, connection.send(MemorySegment.ofArray(new byte[1]), 0, 1));

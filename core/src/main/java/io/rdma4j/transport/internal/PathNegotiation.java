@@ -42,19 +42,27 @@ public final class PathNegotiation {
   private final List<Provider> providers;
   private final byte[] token;
   private final EndpointConfig config;
+  private final long deadlineNs;
   private final Map<String, String> rejected = new LinkedHashMap<>();
 
   /**
    * Prepares a negotiation.
    *
    * @param providers this end's providers in its order of preference
+   * @param deadlineNs the {@link System#nanoTime()} that the paths share: each has half of what the
+   *     ones before it have left
    */
   public PathNegotiation(
-      BootstrapChannel channel, List<Provider> providers, byte[] token, EndpointConfig config) {
+      BootstrapChannel channel,
+      List<Provider> providers,
+      byte[] token,
+      EndpointConfig config,
+      long deadlineNs) {
     this.channel = channel;
     this.providers = providers;
     this.token = token;
     this.config = config;
+    this.deadlineNs = deadlineNs;
   }
 
   /** Returns the listener to close an endpoint with that never carried a message. */
@@ -124,7 +132,7 @@ public final class PathNegotiation {
   private @Nullable Endpoint attempt(Provider provider, boolean initiator) throws IOException {
     // Half of what is left: a path that hangs must leave time for the next one.
     long nowNs = System.nanoTime();
-    Steps steps = new Steps(nowNs + (channel.deadlineNs() - nowNs) / 2);
+    Steps steps = new Steps(nowNs + (deadlineNs - nowNs) / 2);
     Endpoint endpoint = null;
     String failure = null;
     try {

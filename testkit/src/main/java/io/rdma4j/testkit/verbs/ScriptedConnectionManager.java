@@ -22,6 +22,7 @@ public final class ScriptedConnectionManager {
   private final Map<Integer, ScriptedCmId> ports = new HashMap<>();
   private final Map<CmEvent.Type, Substitute> substitutes = new EnumMap<>(CmEvent.Type.class);
   private final Set<CmEvent.Type> lost = EnumSet.noneOf(CmEvent.Type.class);
+  private final Set<CmEvent.Type> allLost = EnumSet.noneOf(CmEvent.Type.class);
   private int lastPort = FIRST_FREE_PORT;
 
   private record Substitute(CmEvent.Type type, int status) {}
@@ -45,17 +46,25 @@ public final class ScriptedConnectionManager {
     }
   }
 
+  /** Never delivers an event of a type until {@link #forgetScript}. */
+  public void loseAll(CmEvent.Type expected) {
+    synchronized (wire) {
+      allLost.add(expected);
+    }
+  }
+
   /** Delivers everything as it should be from now on. */
   public void forgetScript() {
     synchronized (wire) {
       substitutes.clear();
       lost.clear();
+      allLost.clear();
     }
   }
 
   /** Returns the event to deliver, null when it is lost. */
   @Nullable CmEvent filter(CmEvent event) {
-    if (lost.remove(event.type())) {
+    if (lost.remove(event.type()) || allLost.contains(event.type())) {
       return null;
     }
     Substitute substitute = substitutes.remove(event.type());
