@@ -6,7 +6,7 @@ import io.rdma4j.provider.MemoryAccess;
 import io.rdma4j.transport.RequestFailedException.Cause;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
-import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,13 +45,14 @@ public final class RemoteOperation {
   private final RemoteRequests requests;
   private final @Nullable RemoteHandler handler;
   private final End end = new End();
+  private final Sleeper sleeper = new Sleeper();
+  private final BooleanSupplier isDone = this::isDone;
 
   // Written by the starting thread before the request is sent.
   private MemorySegment target = MemorySegment.NULL;
   private long targetOffset;
   private int expectedBytes;
   private boolean readsInPlace;
-  private @Nullable Thread waiter;
   private long requestId;
   private long deadlineNs;
 
@@ -195,7 +196,6 @@ public final class RemoteOperation {
     targetOffset = 0;
     expectedBytes = 0;
     cause = null;
-    waiter = Thread.currentThread();
     done = false;
   }
 
@@ -271,7 +271,7 @@ public final class RemoteOperation {
         continue;
       }
       // The node's background thread ends it at its deadline.
-      LockSupport.park(this);
+      sleeper.sleepUnless(isDone, Long.MAX_VALUE);
       interrupted |= cancelIfInterrupted();
     }
     if (interrupted) {
@@ -345,10 +345,9 @@ public final class RemoteOperation {
     }
 
     private void wake() {
-      Thread waiting = waiter;
       target = MemorySegment.NULL;
       done = true;
-      LockSupport.unpark(waiting);
+      sleeper.wake();
     }
   }
 }

@@ -4,7 +4,7 @@ import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.pool.RegisteredBufferPool;
 import io.rdma4j.transport.RequestFailedException.Cause;
 import java.lang.foreign.MemorySegment;
-import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -69,14 +69,15 @@ public final class Reply implements AutoCloseable {
 
   /** Fills the reply on the polling thread and wakes the thread that waits for it. */
   final class Arrival implements ReplyHandler {
-    private @Nullable Thread waiter;
+    private final Sleeper sleeper = new Sleeper();
+    private final BooleanSupplier isEnded = this::ended;
     private @Nullable Cause cause;
     private String message = "";
 
     /** Written last by whoever ends the request; what was written before is seen with it. */
     private volatile boolean ended = true;
 
-    /** Makes this wait for another request, on behalf of the calling thread. */
+    /** Makes this wait for another request. */
     void expect() {
       if (!ended || !buffer.isEmpty()) {
         throw new IllegalStateException(
@@ -85,7 +86,6 @@ public final class Reply implements AutoCloseable {
                 : "this reply is waited for");
       }
       cause = null;
-      waiter = Thread.currentThread();
       ended = false;
     }
 
@@ -96,6 +96,11 @@ public final class Reply implements AutoCloseable {
 
     boolean ended() {
       return ended;
+    }
+
+    /** Sleeps until the request has ended, for so long at most. */
+    void sleep(long mostNs) {
+      sleeper.sleepUnless(isEnded, mostNs);
     }
 
     /** Returns why there is no reply, null when there is one. */
@@ -126,9 +131,8 @@ public final class Reply implements AutoCloseable {
     }
 
     private void end() {
-      Thread waiting = waiter;
       ended = true;
-      LockSupport.unpark(waiting);
+      sleeper.wake();
     }
   }
 }

@@ -2,7 +2,7 @@ package io.rdma4j.transport;
 
 import io.rdma4j.pool.RegisteredBufferPool;
 import io.rdma4j.transport.RequestFailedException.Cause;
-import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -100,7 +100,8 @@ public final class ReplyParts implements AutoCloseable {
   private final class Collector implements StreamHandler {
     private volatile long collected;
     private volatile boolean ended;
-    private volatile @Nullable Thread reader;
+    private final Sleeper reader = new Sleeper();
+    private final BooleanSupplier hasNews = this::hasNews;
     private @Nullable Cause cause;
     private String message = "";
 
@@ -134,7 +135,7 @@ public final class ReplyParts implements AutoCloseable {
       }
       if (problem == null) {
         collected = number + 1;
-        LockSupport.unpark(reader);
+        reader.wake();
       } else {
         message = problem;
         if (id != 0) {
@@ -162,7 +163,7 @@ public final class ReplyParts implements AutoCloseable {
 
     private void end() {
       ended = true;
-      LockSupport.unpark(reader);
+      reader.wake();
     }
 
     @Nullable RequestFailedException failure() {
@@ -170,16 +171,16 @@ public final class ReplyParts implements AutoCloseable {
       return failed == null ? null : new RequestFailedException(failed, message);
     }
 
+    private boolean hasNews() {
+      return taken != collected || ended;
+    }
+
     /** Waits a while for a part or the end. Reading thread. */
     void await() {
       if (room.poll()) {
         return;
       }
-      reader = Thread.currentThread();
-      if (taken == collected && !ended) {
-        LockSupport.park(this);
-      }
-      reader = null;
+      reader.sleepUnless(hasNews, Long.MAX_VALUE);
       if (Thread.interrupted()) {
         Thread.currentThread().interrupt();
         connection.cancel(requestId);

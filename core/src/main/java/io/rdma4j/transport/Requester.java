@@ -5,7 +5,6 @@ import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.transport.RequestFailedException.Cause;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * The requesting side of a connection: sends requests, waits for their replies where a thread does,
@@ -214,7 +213,7 @@ final class Requester {
       } else if (leftNs <= 0) {
         endEarly(id, Cause.DEADLINE);
       } else if (!room.poll()) {
-        LockSupport.parkNanos(this, leftNs);
+        arrival.sleep(leftNs);
       }
     }
     if (interrupted) {

@@ -13,7 +13,9 @@ import io.rdma4j.concurrent.NanoClock;
  * could not win more than that, and in a smaller one the first message of a burst waits less.
  *
  * <p>Only full batches are timed, {@link #SAMPLES} of each size, and the cheapest counts, since
- * interruptions only add. Then {@link #PAUSE} doorbells go by without a look at the clock.
+ * interruptions only add. Then {@link #PAUSE} doorbells go by without a look at the clock. So they
+ * do when {@link #PATIENCE} batches were cut short meanwhile: the program sends lone messages, for
+ * which the size does not matter and the clock would.
  *
  * <p>Holder of the send lock only.
  */
@@ -23,6 +25,7 @@ final class BatchTuner {
 
   static final double FIXED_SHARE = 0.05;
   static final int SAMPLES = 16;
+  static final int PATIENCE = 256;
   static final int PAUSE = 4096;
 
   private enum Phase {
@@ -39,6 +42,7 @@ final class BatchTuner {
   private int limit;
   private int doorbells = PAUSE - 1;
   private int samples;
+  private int cutShort;
   private long startNs;
   private double cheapestNs;
   private double smallNs;
@@ -96,13 +100,18 @@ final class BatchTuner {
     phase = next;
     limit = nextLimit;
     samples = 0;
+    cutShort = 0;
     doorbells = 0;
     cheapestNs = Double.MAX_VALUE;
   }
 
   private void sample(int requests) {
     if (requests != limit) {
-      return; // cut short by a flush: it says nothing about this size
+      // By a flush: it says nothing about this size.
+      if (++cutShort == PATIENCE) {
+        enter(Phase.PAUSED, chosen);
+      }
+      return;
     }
     cheapestNs = Math.min(cheapestNs, (double) (clock.nanoTime() - startNs) / requests);
     if (++samples < SAMPLES) {

@@ -83,6 +83,20 @@ final class BatchTunerTest {
   }
 
   @Test
+  void loneMessagesHardlyCostALookAtTheClock() {
+    int[] looks = new int[1];
+    BatchTuner tuner = BatchTuner.measuring(() -> looks[0]++, MOST);
+    int rounds = 10;
+    for (int i = 0; i < rounds * (BatchTuner.PAUSE + BatchTuner.PATIENCE); i++) {
+      tuner.begin();
+      tuner.posted(1);
+    }
+    assertTrue(looks[0] >= BatchTuner.PATIENCE, () -> looks[0] + " looks");
+    assertTrue(looks[0] <= (rounds + 1) * BatchTuner.PATIENCE, () -> looks[0] + " looks");
+    assertEquals(BatchTuner.DEFAULT_LIMIT, tuner.limit());
+  }
+
+  @Test
   void aFixedLimitStaysAndIsCutToTheQueue() {
     BatchTuner fixed = BatchTuner.fixed(16, MOST);
     run(fixed, 5000, 10, new Random(1));
