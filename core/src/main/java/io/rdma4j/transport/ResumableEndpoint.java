@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * The poller moves the states, with senders kept out. Threads are those of {@link Endpoint}; {@link
- * #requestSuspension}, {@link #attach} and {@link #giveUp} may be called by any.
+ * #requestSuspension}, {@link #attach} and {@link Suspension#giveUp} may be called by any.
  */
 final class ResumableEndpoint implements Endpoint {
   /** Learns on the polling thread that a path has ended and was closed. */
@@ -69,7 +69,7 @@ final class ResumableEndpoint implements Endpoint {
   private final RetainedMessages retained;
   private final Relay relay = new Relay();
   private final int maxMessageBytes;
-  private final long resumeTimeoutNs;
+  private final Suspension suspension;
   private final int acknowledgeEachMessages;
   private final int acknowledgeEachBytes;
   private final SuspensionListener onSuspended;
@@ -79,10 +79,6 @@ final class ResumableEndpoint implements Endpoint {
   private volatile State state = State.ACTIVE;
   private volatile @Nullable NextPath next;
   private volatile @Nullable EndpointFailure suspensionRequested;
-  private volatile @Nullable EndpointFailure givenUp;
-
-  /** What came of the latest attempt to find another path, when that was nothing. */
-  private volatile String lastAttempt = "";
 
   /** Set once a goodbye went either way: from then on the end of the path is the end of all. */
   private volatile boolean ending;
@@ -94,9 +90,7 @@ final class ResumableEndpoint implements Endpoint {
   private long acknowledged;
   private int bytesSinceAcknowledged;
   private long replayNumber;
-  private long suspendedAtNs;
   private boolean closed;
-  private @Nullable EndpointFailure suspendedBy;
 
   /**
    * Starts over a first path.
@@ -114,7 +108,7 @@ final class ResumableEndpoint implements Endpoint {
     this.path = path;
     this.onSent = onSent;
     this.maxMessageBytes = path.maxMessageBytes();
-    this.resumeTimeoutNs = resumeTimeoutNs;
+    this.suspension = new Suspension(resumeTimeoutNs);
     this.onSuspended = onSuspended;
     this.acknowledgeEachMessages = config.window();
     this.acknowledgeEachBytes = config.ringBytes() / 2;
@@ -183,16 +177,9 @@ final class ResumableEndpoint implements Endpoint {
     }
   }
 
-  /**
-   * An attempt to find another path was in vain: what the end of the connection is explained by.
-   */
-  void noteAttempt(String outcome) {
-    lastAttempt = outcome;
-  }
-
-  /** There will be no other path: the next poll while suspended reports the end. */
-  void giveUp(EndpointFailure reason) {
-    givenUp = reason;
+  /** Returns the wait for another path, which has an end by itself. */
+  Suspension suspension() {
+    return suspension;
   }
 
   // ---- sending, under the lock -----------------------------------------------------------------
@@ -329,8 +316,7 @@ final class ResumableEndpoint implements Endpoint {
     try {
       path.close(relay);
       retained.pathClosed();
-      suspendedBy = failure;
-      suspendedAtNs = System.nanoTime();
+      suspension.begin(failure);
       suspensionRequested = null;
       state = State.SUSPENDED;
     } finally {
@@ -340,29 +326,12 @@ final class ResumableEndpoint implements Endpoint {
   }
 
   private int waitOn(EndpointListener listener) {
-    EndpointFailure reason = givenUp;
-    EndpointFailure cause = suspendedBy;
-    if (reason == null && System.nanoTime() - suspendedAtNs > resumeTimeoutNs) {
-      reason = new EndpointFailure(Kind.PEER_LOST, noOtherPath());
-    }
+    EndpointFailure reason = suspension.end();
     if (reason == null) {
       return 0;
     }
-    end(
-        cause == null
-            ? reason
-            : new EndpointFailure(
-                cause.kind() == Kind.PEER_CLOSED ? reason.kind() : cause.kind(),
-                cause.message() + "; " + reason.message()),
-        listener);
+    end(reason, listener);
     return 1;
-  }
-
-  private String noOtherPath() {
-    String attempt = lastAttempt;
-    return "no other path came up in time, which is %d ms%s"
-        .formatted(
-            resumeTimeoutNs / 1_000_000, attempt.isEmpty() ? "" : "; the last attempt: " + attempt);
   }
 
   private void end(EndpointFailure failure, EndpointListener listener) {
@@ -392,7 +361,6 @@ final class ResumableEndpoint implements Endpoint {
       replayNumber = taken.peerDelivered;
       acknowledged = delivered;
       bytesSinceAcknowledged = 0;
-      lastAttempt = "";
       state = State.REPLAYING;
       taken.onTaken.run();
       return 1;

@@ -161,14 +161,18 @@ final class Resumption {
       node.handshakes().resume(to, this, paths);
     } catch (RefusedException e) {
       if (!upgrade) {
-        endpoint.giveUp(
-            new EndpointFailure(
-                EndpointFailure.Kind.PEER_LOST,
-                "the peer does not know the connection any more: " + e.getMessage()));
+        endpoint
+            .suspension()
+            .giveUp(
+                new EndpointFailure(
+                    EndpointFailure.Kind.PEER_LOST,
+                    "the peer does not know the connection any more: " + e.getMessage()));
       }
     } catch (IOException | RuntimeException e) {
       LOG.log(Level.DEBUG, () -> connection + " could not be moved to one of " + paths, e);
-      endpoint.noteAttempt(paths + ": " + (e.getMessage() == null ? e : e.getMessage()));
+      endpoint
+          .suspension()
+          .noteAttempt(paths + ": " + (e.getMessage() == null ? e : e.getMessage()));
     } finally {
       long nowNs = node.clockNs();
       if (upgrade) {

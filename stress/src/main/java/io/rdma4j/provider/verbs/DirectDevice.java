@@ -175,7 +175,6 @@ final class DirectDevice {
     private int receiveTail;
     private @Nullable Queue completions;
     private @Nullable End peer;
-    private long doorbells;
 
     private End with(Queue queue) {
       completions = queue;
@@ -187,14 +186,8 @@ final class DirectDevice {
       to.peer = this;
     }
 
-    /** Returns how often a list of sends was posted. */
-    long doorbells() {
-      return doorbells;
-    }
-
     @Override
     public int postSend(SendList list) {
-      doorbells++;
       End to = Objects.requireNonNull(peer);
       for (long wr = list.address(); wr != 0; wr = ALL.get(JAVA_LONG_UNALIGNED, wr + 8)) {
         long entry = ALL.get(JAVA_LONG_UNALIGNED, wr + 16);

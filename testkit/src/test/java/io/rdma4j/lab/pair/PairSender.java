@@ -76,11 +76,13 @@ final class PairSender {
     long moves = traffic.moves();
     int connections = traffic.connections();
     long messages = traffic.acknowledged();
+    long event = traffic.lastEvent();
     traffic.listenAnew();
     fault.begin(traffic);
     if (fault == Fault.ROCE_DROPPED) {
       traffic.await("the fallback to tcp", () -> traffic.path().equals("tcp"));
       goesOn(traffic, "traffic over tcp");
+      traffic.await("the cause", () -> traffic.causesBehind(event).contains("rdma-path-blocked"));
     }
     if (fault == Fault.GUEST_RESTARTED) {
       traffic.await("a new connection", () -> traffic.connections() > connections);
@@ -102,7 +104,8 @@ final class PairSender {
             System.nanoTime() - endNs,
             traffic.moves() - moves,
             traffic.connections() - connections,
-            messages));
+            messages,
+            traffic.causesBehind(event)));
   }
 
   /** Waits until a message that is sent from now on is acknowledged. */

@@ -13,6 +13,7 @@ import java.util.Locale;
  * @param moves how often the connection took another path
  * @param connections new ones, of the application's making
  * @param messages acknowledged from the fault's beginning until the recovery
+ * @param causes what the sender's incidents say
  */
 record Recovery(
     String paths,
@@ -22,13 +23,14 @@ record Recovery(
     long returnNs,
     long moves,
     int connections,
-    long messages) {
+    long messages,
+    List<String> causes) {
   static String table(List<Recovery> recoveries) {
     StringBuilder text =
         new StringBuilder(
             String.format(
                 Locale.ROOT,
-                "%-10s %-28s %7s %11s %11s %11s %6s %12s %9s%n",
+                "%-10s %-28s %7s %11s %11s %11s %6s %12s %9s  %s%n",
                 "paths",
                 "fault",
                 "lasts s",
@@ -37,12 +39,13 @@ record Recovery(
                 "1st path s",
                 "moves",
                 "connections",
-                "messages"));
+                "messages",
+                "causes"));
     for (Recovery each : recoveries) {
       text.append(
           String.format(
               Locale.ROOT,
-              "%-10s %-28s %7s %11.2f %11.2f %11.2f %6d %12d %9d%n",
+              "%-10s %-28s %7s %11.2f %11.2f %11.2f %6d %12d %9d  %s%n",
               each.paths,
               each.fault.words(),
               each.fault.seconds() == 0 ? "-" : Integer.toString(each.fault.seconds()),
@@ -51,7 +54,8 @@ record Recovery(
               each.returnNs / 1e9,
               each.moves,
               each.connections,
-              each.messages));
+              each.messages,
+              each.causes.isEmpty() ? "-" : String.join(", ", each.causes)));
     }
     return text.toString();
   }

@@ -3,6 +3,7 @@ package io.rdma4j.lab.pair;
 import io.rdma4j.SendResult;
 import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.provider.EndpointFailure;
+import io.rdma4j.status.Cause;
 import io.rdma4j.transport.Connection;
 import io.rdma4j.transport.ConnectionHandler;
 import io.rdma4j.transport.Message;
@@ -11,6 +12,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -203,6 +205,20 @@ final class Traffic implements ConnectionHandler, AutoCloseable {
 
   int connections() {
     return connections.get();
+  }
+
+  /** Returns the number of the latest event that the node has noted. */
+  long lastEvent() {
+    return node.journal().lastSequence();
+  }
+
+  /** Returns what the node gives as the causes of incidents that began behind an event. */
+  List<String> causesBehind(long event) {
+    return node.journal().incidents().stream()
+        .filter(incident -> incident.id() > event)
+        .map(incident -> incident.cause().map(Cause::id).orElse("unknown"))
+        .distinct()
+        .toList();
   }
 
   /** Forgets the silences up to now. */
