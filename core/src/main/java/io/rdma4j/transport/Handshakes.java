@@ -1,6 +1,7 @@
 package io.rdma4j.transport;
 
 import io.rdma4j.Rdma4jException;
+import io.rdma4j.concurrent.Threads;
 import io.rdma4j.transport.Bootstrap.Accepted;
 import io.rdma4j.transport.Bootstrap.Established;
 import io.rdma4j.transport.internal.PathNegotiation;
@@ -25,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * the node, or another path of one.
  *
  * <p>Safe for use by several threads. Outgoing ones run on their caller's thread, incoming ones on
- * a virtual thread each.
+ * a thread each.
  */
 final class Handshakes {
   private static final Logger LOG = System.getLogger(Handshakes.class.getName());
@@ -104,7 +105,13 @@ final class Handshakes {
       closeQuietly(socket);
       return;
     }
-    Thread.ofVirtual().name("rdma4j-handshake").start(() -> answer(socket));
+    try {
+      Threads.startDaemon("rdma4j-handshake", () -> answer(socket));
+    } catch (Rdma4jException e) {
+      fail(socket, e);
+      closeQuietly(socket);
+      places.release();
+    }
   }
 
   private void answer(SocketChannel socket) {

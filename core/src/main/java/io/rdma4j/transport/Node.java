@@ -220,7 +220,7 @@ public final class Node implements AutoCloseable {
   // ---- what users call -------------------------------------------------------------------------
 
   /**
-   * Connects to a node.
+   * Connects to a node. A virtual thread holds its carrier while rdma_cm is waited for.
    *
    * @param hostAndPort for example {@code db-2:7400} or {@code [::1]:7400}
    * @param handler receives what the peer sends

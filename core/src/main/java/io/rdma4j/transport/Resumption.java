@@ -1,5 +1,7 @@
 package io.rdma4j.transport;
 
+import io.rdma4j.Rdma4jException;
+import io.rdma4j.concurrent.Threads;
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.transport.Bootstrap.Established;
 import io.rdma4j.transport.internal.BootstrapChannel;
@@ -153,7 +155,12 @@ final class Resumption {
 
   private void start(InetSocketAddress to, List<String> paths, boolean upgrade) {
     attempting = true;
-    Thread.ofVirtual().name("rdma4j-resume").start(() -> attempt(to, paths, upgrade));
+    try {
+      Threads.startDaemon("rdma4j-resume", () -> attempt(to, paths, upgrade));
+    } catch (Rdma4jException e) {
+      inVain(paths, e);
+      attempted(paths, upgrade);
+    }
   }
 
   private void attempt(InetSocketAddress to, List<String> paths, boolean upgrade) {
@@ -169,18 +176,24 @@ final class Resumption {
                     "the peer does not know the connection any more: " + e.getMessage()));
       }
     } catch (IOException | RuntimeException e) {
-      LOG.log(Level.DEBUG, () -> connection + " could not be moved to one of " + paths, e);
-      endpoint
-          .suspension()
-          .noteAttempt(paths + ": " + (e.getMessage() == null ? e : e.getMessage()));
+      inVain(paths, e);
     } finally {
-      long nowNs = node.clockNs();
-      if (upgrade) {
-        paths.forEach(name -> endedAtNs.computeIfPresent(name, (path, before) -> nowNs));
-      }
-      nextAttemptNs = nowNs + backoff.nextDelayNs();
-      attempting = false;
+      attempted(paths, upgrade);
     }
+  }
+
+  private void inVain(List<String> paths, Exception e) {
+    LOG.log(Level.DEBUG, () -> connection + " could not be moved to one of " + paths, e);
+    endpoint.suspension().noteAttempt(paths + ": " + (e.getMessage() == null ? e : e.getMessage()));
+  }
+
+  private void attempted(List<String> paths, boolean upgrade) {
+    long nowNs = node.clockNs();
+    if (upgrade) {
+      paths.forEach(name -> endedAtNs.computeIfPresent(name, (path, before) -> nowNs));
+    }
+    nextAttemptNs = nowNs + backoff.nextDelayNs();
+    attempting = false;
   }
 
   /**

@@ -7,9 +7,13 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 
 /**
- * A virtual thread for each task, so many at a time, so long each: what strangers can cost. The
- * HTTP server reads a request within its task, so a client that never ends its request is one that
- * takes too long. Any thread.
+ * A thread for each task, so many at a time, so long each: what strangers can cost. The HTTP server
+ * reads a request within its task, so a client that never ends its request is one that takes too
+ * long. Any thread.
+ *
+ * <p>They are no virtual threads. Those would take carriers from the application's; and on them a
+ * {@link java.io.BufferedWriter}, which the text formats of Prometheus are written through, begins
+ * with 512 characters and is copied at each write until it has 8192.
  */
 final class BoundedExecutor implements Executor {
   /** The start of a task that may take as long as it likes. */
@@ -32,7 +36,12 @@ final class BoundedExecutor implements Executor {
     if (!free.tryAcquire()) {
       throw new RejectedExecutionException(maxTasks + " requests are being answered already");
     }
-    Thread.ofVirtual().name("rdma4j-monitor-request").start(() -> run(task));
+    try {
+      Thread.ofPlatform().name("rdma4j-monitor-request").daemon(true).start(() -> run(task));
+    } catch (OutOfMemoryError e) { // the process can have no more threads
+      free.release();
+      throw new RejectedExecutionException(e.getMessage(), e);
+    }
   }
 
   private void run(Runnable task) {

@@ -34,6 +34,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Reads a {@link StatusRegistry} on its own threads; whoever starts it closes it, before or
  * after the node. Requests at the same time, their length, their duration and the rows of an answer
  * are bounded. Thread-safe.
+ *
+ * <p>Unless the process has decided on {@code sun.net.httpserver.nodelay}, this sets it to true:
+ * the JDK's server writes head and body of a larger page apart, and would keep the second back
+ * until the client has acknowledged the first, which clients do after 40 ms.
  */
 public final class Monitor implements AutoCloseable {
   /**
@@ -42,9 +46,17 @@ public final class Monitor implements AutoCloseable {
    */
   public static final String URL_PROPERTY = "rdma4j.monitor.url";
 
+  private static final String NO_DELAY = "sun.net.httpserver.nodelay";
+
   private static final Logger LOG = System.getLogger(Monitor.class.getName());
   private static final long MAX_REQUEST_NS = 30_000_000_000L;
   private static final int BACKLOG = 64;
+
+  static {
+    if (System.getProperty(NO_DELAY) == null) {
+      System.setProperty(NO_DELAY, "true"); // read when the first server is made
+    }
+  }
 
   private final HttpServer server;
   private final Sampler sampler;

@@ -2,6 +2,7 @@ package io.rdma4j.transport;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rdma4j.testkit.transport.Mailbox;
@@ -23,13 +24,18 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 final class StrangerTest {
   private final Mailbox inbox = new Mailbox();
+  private volatile boolean handshakeIsVirtual = true;
   private final Node server =
       Node.start(
           NodeConfig.builder()
               .paths("tcp")
               .handshakeTimeout(Duration.ofSeconds(1))
               .listen(
-                  new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), (peer, path) -> inbox)
+                  new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                  (peer, path) -> {
+                    handshakeIsVirtual = Thread.currentThread().isVirtual();
+                    return inbox;
+                  })
               .build());
 
   @AfterEach
@@ -84,6 +90,16 @@ final class StrangerTest {
       byte[] order = {1, 2, 3, 4};
       assertTrue(connection.send(MemorySegment.ofArray(order), 0, 4) >= 0);
       assertArrayEquals(order, inbox.take());
+    }
+  }
+
+  /** A wait for rdma_cm is native: on a virtual thread it would hold a carrier. */
+  @Test
+  void aHandshakeHoldsNoCarrierOfTheApplication() throws InterruptedException {
+    try (Node client = Node.start(NodeConfig.builder().paths("tcp").build())) {
+      client.connect(at(), new Mailbox());
+      inbox.connection();
+      assertFalse(handshakeIsVirtual);
     }
   }
 
