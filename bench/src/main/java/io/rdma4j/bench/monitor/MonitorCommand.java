@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -20,13 +22,20 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Times requests with a monitor beside their node and without, by turns. */
+/**
+ * Times requests with a monitor beside their node and without, by turns; and the way from an event
+ * to a listener.
+ */
 @Command(
     name = "monitor",
-    description = "What a monitor, followed and scraped once a second, costs a node's requests.")
+    description =
+        "What a monitor, followed and scraped once a second, costs a node's requests, and how soon"
+            + " a listener hears of an incident.")
 public final class MonitorCommand implements Callable<Integer> {
   private static final int LEAST_PAIRS = 20;
   private static final int MOST_PAIRS = 10_000;
+  private static final int INCIDENTS_PER_PAIR = 2;
+  private static final double NS_PER_MS = 1e6;
   private static final List<String> PATHS = List.of("shm", "tcp", "verbs");
 
   @Spec private CommandSpec spec;
@@ -81,18 +90,33 @@ public final class MonitorCommand implements Callable<Integer> {
     check(Files.isDirectory(root), "--root " + root + " is not a directory");
     long drawn = seed == null ? System.nanoTime() : seed;
     Map<String, Object> machine = Machine.facts();
+    Hearing hearing;
     Slices slices;
     try (Traffic traffic = new Traffic(path)) {
+      hearing = quietly(traffic, counted);
       slices = Slices.measure(traffic, root, counted, new Progress());
     }
     Map<String, PairedCost> costs = new LinkedHashMap<>();
     costs.put("time", PairedCost.of(slices.nsWith(), slices.nsWithout(), drawn));
     costs.put("cpu", PairedCost.of(slices.cpuNsWith(), slices.cpuNsWithout(), drawn));
     print(slices, costs, drawn);
+    print(hearing);
     if (json != null) {
-      write(json, slices, costs, drawn, machine);
+      write(json, slices, costs, hearing, drawn, machine);
     }
     return 0;
+  }
+
+  /** Without a line in the log for each incident. */
+  private static Hearing quietly(Traffic traffic, int pairs) throws IOException {
+    Logger log = Logger.getLogger("io.rdma4j.diagnosis");
+    Level before = log.getLevel();
+    log.setLevel(Level.OFF);
+    try {
+      return Hearing.of(traffic.node(), INCIDENTS_PER_PAIR * pairs, new Progress());
+    } finally {
+      log.setLevel(before);
+    }
   }
 
   private void check(boolean valid, String complaint) {
@@ -136,10 +160,33 @@ public final class MonitorCommand implements Callable<Integer> {
     out.flush();
   }
 
+  private void print(Hearing hearing) {
+    PrintWriter out = spec.commandLine().getOut();
+    out.printf(
+        Locale.ROOT,
+        "%n%-22s p50 %.2f ms, p99 %.2f ms, most %.2f ms, of %d incidents%n",
+        "event to listener",
+        hearing.percentileNs(50) / NS_PER_MS,
+        hearing.percentileNs(99) / NS_PER_MS,
+        hearing.percentileNs(100) / NS_PER_MS,
+        hearing.incidents());
+    out.flush();
+  }
+
+  private static Map<String, Object> quoted(Hearing hearing) {
+    Map<String, Object> quoted = new LinkedHashMap<>();
+    quoted.put("incidents", hearing.incidents());
+    quoted.put("p50Ms", hearing.percentileNs(50) / NS_PER_MS);
+    quoted.put("p99Ms", hearing.percentileNs(99) / NS_PER_MS);
+    quoted.put("mostMs", hearing.percentileNs(100) / NS_PER_MS);
+    return quoted;
+  }
+
   private static void write(
       Path file,
       Slices slices,
       Map<String, PairedCost> costs,
+      Hearing hearing,
       long drawn,
       Map<String, Object> machine)
       throws IOException {
@@ -159,6 +206,7 @@ public final class MonitorCommand implements Callable<Integer> {
     root.put("command", "monitor");
     root.put("ratios", quoted);
     root.put("ratioSpread", spreads);
+    root.put("eventToListener", quoted(hearing));
     root.put("seed", drawn);
     root.put("sliceNs", Slices.SLICE_NS);
     root.put("path", slices.path());

@@ -3,6 +3,7 @@ package io.rdma4j.bench.monitor;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rdma4j.bench.Progress;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
@@ -34,6 +35,17 @@ final class WatchersTest {
         }
       }
       assertTrue(traffic.run(10 * MS) > 0, "and after it");
+    }
+  }
+
+  @Test
+  void aListenerHearsOfEachIncident() throws Exception {
+    try (Traffic traffic = new Traffic("tcp")) {
+      Hearing hearing = Hearing.of(traffic.node(), 5, new Progress());
+      assertEquals(5, hearing.incidents());
+      assertTrue(hearing.percentileNs(0) > 0, hearing::toString);
+      assertTrue(hearing.percentileNs(50) <= hearing.percentileNs(99), hearing::toString);
+      assertEquals(hearing.percentileNs(100), hearing.percentileNs(99), hearing::toString);
     }
   }
 

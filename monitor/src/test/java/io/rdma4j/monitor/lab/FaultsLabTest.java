@@ -44,6 +44,20 @@ final class FaultsLabTest {
 
   @Test
   @Order(1)
+  void aMessageOutsideOfItsMemoryIsALocalError() throws Exception {
+    Connection connection = scene.connect();
+    scene.verbs().strayFromMemory(true);
+    try {
+      long faultNs = System.nanoTime();
+      send(connection);
+      scene.expect("stray address", faultNs, "local-memory", EventKind.COMPLETION_ERROR);
+    } finally {
+      scene.verbs().strayFromMemory(false);
+    }
+  }
+
+  @Test
+  @Order(2)
   void aRequestWithAWrongKeyIsARemoteAccessError() throws Exception {
     Connection connection = scene.connect();
     RegionDescriptor region;
@@ -68,7 +82,7 @@ final class FaultsLabTest {
   }
 
   @Test
-  @Order(2)
+  @Order(3)
   void aQueueThatNobodyPollsOverruns() throws Exception {
     scene.connect();
     scene.verbs().hideCompletions(true);
@@ -83,7 +97,7 @@ final class FaultsLabTest {
   }
 
   @Test
-  @Order(3)
+  @Order(4)
   void aPeerWithoutItsQueuePairIsOutOfReachOfRdma() throws Exception {
     Connection connection = scene.connect();
     scene.peer().tell(FaultyPeer.LOSE_QUEUE_PAIRS);
@@ -93,7 +107,7 @@ final class FaultsLabTest {
   }
 
   @Test
-  @Order(4)
+  @Order(5)
   void aPeerWithoutReceivesIsNotReady() throws Exception {
     scene.peer().tell(FaultyPeer.WITHHOLD_RECEIVES);
     Connection connection = scene.connect();
@@ -103,7 +117,7 @@ final class FaultsLabTest {
   }
 
   @Test
-  @Order(5)
+  @Order(6)
   void aKilledPeerIsAProcessThatEnded() throws Exception {
     scene.connect();
     long faultNs = System.nanoTime();
@@ -117,7 +131,7 @@ final class FaultsLabTest {
    * been used, and the driver waits for its users.
    */
   @Test
-  @Order(6)
+  @Order(7)
   void aDeviceThatIsTakenAwayHasFailed() throws Exception {
     scene.connect();
     long faultNs = System.nanoTime();

@@ -38,6 +38,9 @@ import org.jspecify.annotations.Nullable;
 final class FaultyVerbs implements Verbs {
   private static final int ALMOST_ALL_BITS = 0x7fff_ff00;
 
+  /** Farther than any memory region reaches. */
+  private static final long FAR_BYTES = 1L << 40;
+
   private static final long FLOOD_LIMIT_NS = 20_000_000_000L;
 
   private final Verbs real = Verbs.system();
@@ -48,6 +51,7 @@ final class FaultyVerbs implements Verbs {
 
   private volatile boolean hidesCompletions;
   private volatile boolean withholdsReceives;
+  private volatile boolean straysFromMemory;
   private volatile boolean spoilsKeys;
   private volatile long spoiledNs;
 
@@ -59,6 +63,11 @@ final class FaultyVerbs implements Verbs {
   /** Whether receives posted from now on do not reach the device. */
   void withholdReceives(boolean withhold) {
     withholdsReceives = withhold;
+  }
+
+  /** Whether messages posted from now on, one by one, lie outside of the memory of their key. */
+  void strayFromMemory(boolean stray) {
+    straysFromMemory = stray;
   }
 
   /** Whether reads posted from now on name a key that the peer has not given. */
@@ -294,7 +303,18 @@ final class FaultyVerbs implements Verbs {
         list.remote(list.remoteAddress(last), list.rkey(last) ^ ALMOST_ALL_BITS);
         spoiledNs = spoiledNs == 0 ? System.nanoTime() : spoiledNs;
       }
-      return real.postSend(list);
+      return straysFromMemory && last == 0 ? postStray(list) : real.postSend(list);
+    }
+
+    private int postStray(SendList list) {
+      try (SendList one = new SendList(1, 1)) {
+        // Inline data would be read from there by this process.
+        int flags = (list.flags(0) & ~SendList.INLINE) | SendList.SIGNALED;
+        one.add(list.wrId(0), list.opcode(0), flags)
+            .gather(
+                list.sgeAddress(0, 0) + FAR_BYTES, list.sgeLengthBytes(0, 0), list.sgeLkey(0, 0));
+        return real.postSend(one);
+      }
     }
 
     @Override
