@@ -24,6 +24,12 @@ final class HostReader implements AutoCloseable {
   /** Settings change when somebody changes them, or a port has come back. */
   private static final long KEEP_SETTINGS_NS = 30_000_000_000L;
 
+  /**
+   * The kernel fills, or empties, the tables of a port a while after its state has changed; and
+   * what there is to tell of that goes first, since the tables have up to a thousand files.
+   */
+  private static final long SETTLED_NS = 2_000_000_000L;
+
   private static final long CLOSE_TIMEOUT_NS = 1_000_000_000L;
 
   /**
@@ -43,11 +49,10 @@ final class HostReader implements AutoCloseable {
   private @Nullable Thread thread;
   private volatile boolean running = true;
   private volatile boolean requested;
-  private volatile boolean settingsOutdated;
+  private long settingsDueNs;
 
   // The reading thread alone.
   private @Nullable HostReport settings;
-  private long settingsReadNs;
 
   HostReader(HostSource source, NanoClock clock) {
     this.source = source;
@@ -86,9 +91,7 @@ final class HostReader implements AutoCloseable {
     List<PortCounters> ports = source.counters();
     if (ports.isEmpty()) {
       settings = null;
-    } else if (settings == null || settingsOutdated || nowNs - settingsReadNs > KEEP_SETTINGS_NS) {
-      settingsOutdated = false;
-      settingsReadNs = nowNs;
+    } else if (settingsAreDue(nowNs)) {
       settings = source.report();
     }
     latest.set(new Reading(nowNs, wallNs, List.copyOf(ports), settings));
@@ -105,9 +108,21 @@ final class HostReader implements AutoCloseable {
     }
   }
 
-  /** Has the next reading look at settings anew: tables of a port have changed. */
-  void outdateSettings() {
-    settingsOutdated = true;
+  /** Has settings read anew in a while: a port has changed, and so will its tables. */
+  synchronized void outdateSettings() {
+    long atNs = clock.nanoTime() + SETTLED_NS;
+    if (settingsDueNs - atNs > 0) {
+      settingsDueNs = atNs;
+    }
+  }
+
+  /** Returns whether they are to be read; the next time is then far. */
+  private synchronized boolean settingsAreDue(long nowNs) {
+    if (settings != null && nowNs - settingsDueNs < 0) {
+      return false;
+    }
+    settingsDueNs = nowNs + KEEP_SETTINGS_NS;
+    return true;
   }
 
   /** Returns the latest reading, once. */

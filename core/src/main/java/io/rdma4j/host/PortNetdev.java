@@ -9,7 +9,9 @@ final class PortNetdev {
 
   /**
    * Returns its name, null on InfiniBand and when nothing tells. The first slots of the GID table
-   * belong to the port's own network device, later ones to its VLANs.
+   * belong to the port's own network device, later ones to its VLANs. That table is empty while the
+   * port is down, has up to a thousand files, and this is asked for each second: so it is read
+   * through last.
    *
    * @param deviceDir for example {@code /sys/class/infiniband/mlx5_0}
    * @param port port number
@@ -20,10 +22,17 @@ final class PortNetdev {
       return null;
     }
     String ndevs = portDir + "/gid_attrs/ndevs/";
-    // Nearly always the first slot tells; a table has up to a thousand, which is much each second.
     String first = probe.optionalText(ndevs + 0);
     if (first != null) {
       return first;
+    }
+    String parent = probe.optionalText(deviceDir + "/parent");
+    if (parent != null) {
+      return parent;
+    }
+    List<String> onTheBus = probe.names(deviceDir + "/device/net");
+    if (onTheBus != null && onTheBus.size() == 1) {
+      return onTheBus.getFirst();
     }
     for (int index : probe.numbers(ndevs)) {
       String netdev = probe.optionalText(ndevs + index);
@@ -31,11 +40,6 @@ final class PortNetdev {
         return netdev;
       }
     }
-    String parent = probe.optionalText(deviceDir + "/parent");
-    if (parent != null) {
-      return parent;
-    }
-    List<String> onTheBus = probe.names(deviceDir + "/device/net");
-    return onTheBus != null && onTheBus.size() == 1 ? onTheBus.getFirst() : null;
+    return null;
   }
 }

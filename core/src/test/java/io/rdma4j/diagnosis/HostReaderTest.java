@@ -114,6 +114,11 @@ final class HostReaderTest {
     journal.emit(kind, EventSubject.device("mlx5_0", 1), "");
     nowNs += 1100 * MS;
     watch.step(nowNs);
+    assertEquals(3, index(seen.get()), "the tables are long, and the news go first");
+    for (int second = 0; second < 2; second++) {
+      nowNs += 1100 * MS;
+      watch.step(nowNs);
+    }
     assertEquals(5, index(seen.get()));
   }
 
