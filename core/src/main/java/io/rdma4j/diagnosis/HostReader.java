@@ -49,6 +49,8 @@ final class HostReader implements AutoCloseable {
   private @Nullable Thread thread;
   private volatile boolean running = true;
   private volatile boolean requested;
+
+  /** Guarded by this. */
   private long settingsDueNs;
 
   // The reading thread alone.

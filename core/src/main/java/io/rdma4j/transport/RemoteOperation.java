@@ -6,7 +6,6 @@ import io.rdma4j.provider.MemoryAccess;
 import io.rdma4j.transport.RequestFailedException.Cause;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,8 +44,7 @@ public final class RemoteOperation {
   private final RemoteRequests requests;
   private final @Nullable RemoteHandler handler;
   private final End end = new End();
-  private final Sleeper sleeper = new Sleeper();
-  private final BooleanSupplier isDone = this::isDone;
+  private final Sleeper sleeper = new Sleeper(this::isDone);
 
   // Written by the starting thread before the request is sent.
   private MemorySegment target = MemorySegment.NULL;
@@ -271,7 +269,7 @@ public final class RemoteOperation {
         continue;
       }
       // The node's background thread ends it at its deadline.
-      sleeper.sleepUnless(isDone, Long.MAX_VALUE);
+      sleeper.sleep();
       interrupted |= cancelIfInterrupted();
     }
     if (interrupted) {

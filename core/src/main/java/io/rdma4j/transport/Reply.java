@@ -4,7 +4,6 @@ import io.rdma4j.pool.RegisteredBuffer;
 import io.rdma4j.pool.RegisteredBufferPool;
 import io.rdma4j.transport.RequestFailedException.Cause;
 import java.lang.foreign.MemorySegment;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -69,8 +68,7 @@ public final class Reply implements AutoCloseable {
 
   /** Fills the reply on the polling thread and wakes the thread that waits for it. */
   final class Arrival implements ReplyHandler {
-    private final Sleeper sleeper = new Sleeper();
-    private final BooleanSupplier isEnded = this::ended;
+    private final Sleeper sleeper = new Sleeper(this::ended);
     private @Nullable Cause cause;
     private String message = "";
 
@@ -100,7 +98,7 @@ public final class Reply implements AutoCloseable {
 
     /** Sleeps until the request has ended, for so long at most. */
     void sleep(long mostNs) {
-      sleeper.sleepUnless(isEnded, mostNs);
+      sleeper.sleep(mostNs);
     }
 
     /** Returns why there is no reply, null when there is one. */

@@ -2,7 +2,6 @@ package io.rdma4j.transport;
 
 import io.rdma4j.pool.RegisteredBufferPool;
 import io.rdma4j.transport.RequestFailedException.Cause;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -100,8 +99,7 @@ public final class ReplyParts implements AutoCloseable {
   private final class Collector implements StreamHandler {
     private volatile long collected;
     private volatile boolean ended;
-    private final Sleeper reader = new Sleeper();
-    private final BooleanSupplier hasNews = this::hasNews;
+    private final Sleeper reader = new Sleeper(this::hasNews);
     private @Nullable Cause cause;
     private String message = "";
 
@@ -180,7 +178,7 @@ public final class ReplyParts implements AutoCloseable {
       if (room.poll()) {
         return;
       }
-      reader.sleepUnless(hasNews, Long.MAX_VALUE);
+      reader.sleep();
       if (Thread.interrupted()) {
         Thread.currentThread().interrupt();
         connection.cancel(requestId);

@@ -11,15 +11,29 @@ import org.jspecify.annotations.Nullable;
  * <p>One thread sleeps, any may wake it. Makes no garbage.
  */
 final class Sleeper {
+  private final BooleanSupplier news;
   private volatile @Nullable Thread thread;
 
   /**
-   * Sleeps until {@link #wake}, an interrupt or the end of a time; may wake without any of these.
+   * Prepares it.
    *
    * @param news whether there is no need to sleep; reads a volatile field that is written before
    *     the call of {@link #wake}
    */
-  void sleepUnless(BooleanSupplier news, long mostNs) {
+  Sleeper(BooleanSupplier news) {
+    this.news = news;
+  }
+
+  /** Sleeps, unless there is news, as {@link #sleep(long)} without end. */
+  void sleep() {
+    sleep(Long.MAX_VALUE);
+  }
+
+  /**
+   * Sleeps, unless there is news, until {@link #wake}, an interrupt or the end of a time; may wake
+   * without any of these.
+   */
+  void sleep(long mostNs) {
     // Seen by who brings news from here on; what came before is seen here.
     thread = Thread.currentThread();
     if (!news.getAsBoolean()) {

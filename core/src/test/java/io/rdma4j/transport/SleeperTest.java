@@ -17,15 +17,15 @@ final class SleeperTest {
 
   @Test
   void nobodySleepsThroughNews() throws InterruptedException {
-    Sleeper asking = new Sleeper();
-    Sleeper answering = new Sleeper();
+    Sleeper asking = new Sleeper(() -> answered == asked);
+    Sleeper answering = new Sleeper(() -> asked > answered);
     Thread other =
         Thread.ofPlatform()
             .start(
                 () -> {
                   for (int round = 1; round <= ROUNDS; round++) {
                     while (asked < round) {
-                      answering.sleepUnless(() -> asked > answered, Long.MAX_VALUE);
+                      answering.sleep();
                     }
                     answered = round;
                     asking.wake();
@@ -35,7 +35,7 @@ final class SleeperTest {
       asked = round;
       answering.wake();
       while (answered < round) {
-        asking.sleepUnless(() -> answered == asked, Long.MAX_VALUE);
+        asking.sleep();
       }
     }
     other.join();
@@ -45,7 +45,7 @@ final class SleeperTest {
   @Test
   void anInterruptEndsTheSleepAndIsKept() {
     Thread.currentThread().interrupt();
-    new Sleeper().sleepUnless(() -> false, Long.MAX_VALUE);
+    new Sleeper(() -> false).sleep();
     assertTrue(Thread.interrupted());
     assertFalse(Thread.currentThread().isInterrupted());
   }
