@@ -68,6 +68,11 @@ abstract class Link implements AutoCloseable {
   /** Lets everything go that {@link #offer} has collected. */
   abstract void flush() throws IOException;
 
+  /** Flushes when no {@link #poll} follows: nothing may wait for an answer, for there is none. */
+  void finish() throws IOException {
+    flush();
+  }
+
   /** Takes what has arrived and returns how many messages that were. */
   abstract int poll() throws IOException;
 

@@ -152,8 +152,7 @@ final class LinkLoop implements Loop {
   @Override
   public void stop() throws IOException {
     send(Link.STOP, Link.HEADER_BYTES);
-    LINK.flush();
-    LINK.poll(); // a message to a device leaves with the next poll, and there is no other
+    LINK.finish();
   }
 
   private static void send(long flags, int lengthBytes) throws IOException {

@@ -143,6 +143,12 @@ final class NodeLink extends Link {
   @Override
   void flush() {}
 
+  /** What is meant for a device leaves with the next poll, and that of a node does not wait. */
+  @Override
+  void finish() throws IOException {
+    poll();
+  }
+
   @Override
   int poll() throws IOException {
     int work = node.poll();
