@@ -27,16 +27,18 @@ class WaysTest {
   void aRunIsAnsweredAndStopped(Way way) throws IOException {
     assumeTrue(way.availability().usable(), () -> way.availability().reason());
     CompletableFuture<String> address = new CompletableFuture<>();
-    CompletableFuture<Long> served =
-        CompletableFuture.supplyAsync(() -> serve(way, address), WaysTest::start);
+    CompletableFuture<Long> served = new CompletableFuture<>();
+    CompletableFuture<Void> ended =
+        CompletableFuture.runAsync(() -> serve(way, address, served), WaysTest::start);
     try (Link link = way.connect(address.join())) {
       Loop loop = LinkCopy.of(Loop.class, LinkLoop.class, link);
       loop.roundTrips(TRIPS, 64);
       loop.stop();
       assertEquals(TRIPS, link.receivedCount());
       assertEquals(0, link.misorderedCount());
-    } // before the wait for the peer: each end closes while the other does
-    assertEquals(TRIPS + 1, served.join());
+      assertEquals(TRIPS + 1, served.join()); // then each end closes while the other does
+    }
+    ended.join();
   }
 
   private static void start(Runnable serving) {
@@ -44,16 +46,18 @@ class WaysTest {
   }
 
   /** On one thread from the beginning: some ways belong to the one that made them. */
-  private static long serve(Way way, CompletableFuture<String> address) {
+  private static void serve(
+      Way way, CompletableFuture<String> address, CompletableFuture<Long> served) {
     try {
       Way.Acceptor acceptor = way.listen();
       address.complete(acceptor.address());
       try (Link link = acceptor.accept()) { // what the acceptor has made belongs to it
         LinkCopy.of(Serving.class, ServingLoop.class, link).serve();
-        return link.receivedCount();
+        served.complete(link.receivedCount());
       }
     } catch (IOException | RuntimeException e) {
       address.completeExceptionally(e);
+      served.completeExceptionally(e);
       throw new CompletionException(e);
     }
   }
