@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
@@ -28,15 +29,17 @@ class WaysTest {
     assumeTrue(way.availability().usable(), () -> way.availability().reason());
     CompletableFuture<String> address = new CompletableFuture<>();
     CompletableFuture<Long> served = new CompletableFuture<>();
+    CountDownLatch done = new CountDownLatch(1);
     CompletableFuture<Void> ended =
-        CompletableFuture.runAsync(() -> serve(way, address, served), WaysTest::start);
+        CompletableFuture.runAsync(() -> serve(way, address, served, done), WaysTest::start);
     try (Link link = way.connect(address.join())) {
       Loop loop = LinkCopy.of(Loop.class, LinkLoop.class, link);
       loop.roundTrips(TRIPS, 64);
       loop.stop();
       assertEquals(TRIPS, link.receivedCount());
       assertEquals(0, link.misorderedCount());
-      assertEquals(TRIPS + 1, served.join()); // then each end closes while the other does
+      assertEquals(TRIPS + 1, served.join());
+      done.countDown(); // each end closes while the other does
     }
     ended.join();
   }
@@ -47,15 +50,19 @@ class WaysTest {
 
   /** On one thread from the beginning: some ways belong to the one that made them. */
   private static void serve(
-      Way way, CompletableFuture<String> address, CompletableFuture<Long> served) {
+      Way way,
+      CompletableFuture<String> address,
+      CompletableFuture<Long> served,
+      CountDownLatch done) {
     try {
       Way.Acceptor acceptor = way.listen();
       address.complete(acceptor.address());
       try (Link link = acceptor.accept()) { // what the acceptor has made belongs to it
         LinkCopy.of(Serving.class, ServingLoop.class, link).serve();
         served.complete(link.receivedCount());
+        done.await();
       }
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException | RuntimeException | InterruptedException e) {
       address.completeExceptionally(e);
       served.completeExceptionally(e);
       throw new CompletionException(e);
