@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Timeout;
@@ -27,45 +26,53 @@ class WaysTest {
   @MethodSource("all")
   void aRunIsAnsweredAndStopped(Way way) throws IOException {
     assumeTrue(way.availability().usable(), () -> way.availability().reason());
-    CompletableFuture<String> address = new CompletableFuture<>();
-    CompletableFuture<Long> served = new CompletableFuture<>();
-    CountDownLatch done = new CountDownLatch(1);
-    CompletableFuture<Void> ended =
-        CompletableFuture.runAsync(() -> serve(way, address, served, done), WaysTest::start);
-    try (Link link = way.connect(address.join())) {
+    Far far = new Far(way);
+    Thread.ofPlatform().daemon(true).name("far").start(far);
+    try (Link link = way.connect(far.address.join())) {
       Loop loop = LinkCopy.of(Loop.class, LinkLoop.class, link);
+      far.ready.join();
       loop.roundTrips(TRIPS, 64);
       loop.stop();
       assertEquals(TRIPS, link.receivedCount());
       assertEquals(0, link.misorderedCount());
-      assertEquals(TRIPS + 1, served.join());
-      done.countDown(); // each end closes while the other does
+      assertEquals(TRIPS + 1, far.served.join());
+      far.release.countDown(); // each end closes while the other does
     }
-    ended.join();
+    far.ended.join();
   }
 
-  private static void start(Runnable serving) {
-    Thread.ofPlatform().daemon(true).name("serving").start(serving);
-  }
+  /** The end that serves, on one thread from the beginning: some ways belong to one. */
+  private static final class Far implements Runnable {
+    final Way way;
+    final CompletableFuture<String> address = new CompletableFuture<>();
+    final CompletableFuture<Boolean> ready = new CompletableFuture<>();
+    final CompletableFuture<Long> served = new CompletableFuture<>();
+    final CompletableFuture<Boolean> ended = new CompletableFuture<>();
+    final CountDownLatch release = new CountDownLatch(1);
 
-  /** On one thread from the beginning: some ways belong to the one that made them. */
-  private static void serve(
-      Way way,
-      CompletableFuture<String> address,
-      CompletableFuture<Long> served,
-      CountDownLatch done) {
-    try {
-      Way.Acceptor acceptor = way.listen();
-      address.complete(acceptor.address());
-      try (Link link = acceptor.accept()) { // what the acceptor has made belongs to it
-        LinkCopy.of(Serving.class, ServingLoop.class, link).serve();
-        served.complete(link.receivedCount());
-        done.await();
+    Far(Way way) {
+      this.way = way;
+    }
+
+    @Override
+    public void run() {
+      try {
+        Way.Acceptor acceptor = way.listen(); // what it has made belongs to the link
+        address.complete(acceptor.address());
+        try (Link link = acceptor.accept()) {
+          Serving serving = LinkCopy.of(Serving.class, ServingLoop.class, link);
+          ready.complete(true);
+          serving.serve();
+          served.complete(link.receivedCount());
+          release.await();
+        }
+        ended.complete(true);
+      } catch (IOException | RuntimeException | InterruptedException e) {
+        for (CompletableFuture<?> waited :
+            new CompletableFuture<?>[] {address, ready, served, ended}) {
+          waited.completeExceptionally(e);
+        }
       }
-    } catch (IOException | RuntimeException | InterruptedException e) {
-      address.completeExceptionally(e);
-      served.completeExceptionally(e);
-      throw new CompletionException(e);
     }
   }
 }
