@@ -45,6 +45,7 @@ record LineWay() implements Way {
   @Override
   public Acceptor listen() throws IOException {
     Path file = Files.createTempFile(DIRECTORY, "rdma4j-bench-", ".line");
+    LineLink link = new LineLink(file, 0);
     return new Acceptor() {
       @Override
       public String address() {
@@ -52,20 +53,23 @@ record LineWay() implements Way {
       }
 
       @Override
-      public Link accept() throws IOException {
-        return new LineLink(file, 0);
+      public Link accept() {
+        return link;
       }
 
       @Override
       public void close() throws IOException {
-        Files.deleteIfExists(file);
+        link.close();
       }
     };
   }
 
   @Override
   public Link connect(String address) throws IOException {
-    return new LineLink(Path.of(address), 1);
+    Path file = Path.of(address);
+    LineLink link = new LineLink(file, 1);
+    Files.delete(file); // both ends have it: nothing is left behind, however they end
+    return link;
   }
 
   private static final class LineLink extends Link {
