@@ -145,21 +145,17 @@ final class Bootstrap {
     return Math.min(config.handshakeTimeoutNs(), config.resumeTimeoutNs());
   }
 
-  /** Whether a node has a connection by the name that a peer gives. */
-  interface Sessions {
-    boolean has(byte[] session, byte[] nodeId);
-  }
-
   /** What an incoming handshake has led to. */
   record Accepted(Established established, byte @Nullable [] resumedSession) {}
 
   /**
    * Negotiates as the acceptor on a socket just accepted.
    *
+   * @param arrival gets the name of a new connection before the initiator can have it
    * @return null when a connection was to be resumed that is not here any more; the peer knows that
    *     then, and the socket is closed
    */
-  @Nullable Accepted accept(SocketChannel socket, Sessions sessions) throws IOException {
+  @Nullable Accepted accept(SocketChannel socket, Sessions.Arrival arrival) throws IOException {
     try {
       long beginNs = System.nanoTime();
       long deadlineNs = beginNs + config.handshakeTimeoutNs();
@@ -170,14 +166,16 @@ final class Bootstrap {
       byte[] resumed = null;
       if (first.kind() == Kind.RESUME) {
         resumed = first.payload();
-        if (!sessions.has(resumed, greeting.theirs.nodeId())) {
+        pathsUntilNs = beginNs + resumeAttemptNs();
+        if (!arrival.sessions().has(resumed, greeting.theirs.nodeId(), pathsUntilNs)) {
           channel.sendRefusal("no such connection");
           socket.close();
           return null;
         }
         channel.send(Kind.RESUME, NOTHING);
         first = channel.receive(deadlineNs);
-        pathsUntilNs = beginNs + resumeAttemptNs();
+      } else if (isResumable(greeting)) {
+        arrival.announce(greeting.pathToken);
       }
       var negotiation =
           new PathNegotiation(
@@ -191,13 +189,16 @@ final class Bootstrap {
 
   private Established established(
       BootstrapChannel channel, Greeting greeting, PathNegotiation.Result result) {
-    boolean resumable = config.resumeTimeoutNs() > 0 && greeting.theirs.has(Capability.RESUME);
     return new Established(
         channel,
         result,
-        resumable ? greeting.pathToken : null,
+        isResumable(greeting) ? greeting.pathToken : null,
         greeting.theirs.nodeId(),
         agree(greeting.theirs));
+  }
+
+  private boolean isResumable(Greeting greeting) {
+    return config.resumeTimeoutNs() > 0 && greeting.theirs.has(Capability.RESUME);
   }
 
   // ---- encryption ------------------------------------------------------------------------------

@@ -3,7 +3,14 @@ package io.rdma4j.transport;
 import java.net.InetSocketAddress;
 import org.jspecify.annotations.Nullable;
 
-/** Decides about incoming connections, on a thread of the node. */
+/**
+ * Decides about incoming connections.
+ *
+ * <p>Called by a thread of the node for each connection, so several may be under way. The peer has
+ * its connection meanwhile and may send; what it sends waits for the decision. A decision that
+ * outlasts the loss of the path and {@link NodeConfig.Builder#resume} behind it costs the
+ * connection.
+ */
 @FunctionalInterface
 public interface ConnectionAcceptor {
   /** Takes no connection. */

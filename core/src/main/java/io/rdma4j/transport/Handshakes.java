@@ -9,10 +9,8 @@ import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
@@ -38,7 +36,7 @@ final class Handshakes {
   private final Bootstrap bootstrap;
   private final Semaphore places = new Semaphore(MOST);
   private final Set<SocketChannel> sockets = ConcurrentHashMap.newKeySet();
-  private final Map<ByteBuffer, Resumption> sessions = new ConcurrentHashMap<>();
+  private final Sessions sessions = new Sessions();
   private final AtomicLong failed = new AtomicLong();
 
   Handshakes(Node node, Bootstrap bootstrap) {
@@ -116,12 +114,12 @@ final class Handshakes {
 
   private void answer(SocketChannel socket) {
     Established unowned = null;
-    try {
+    try (Sessions.Arrival arrival = sessions.arrival()) {
       sockets.add(socket);
       if (node.isClosed()) {
         throw new IOException("the node is closed");
       }
-      Accepted accepted = bootstrap.accept(socket, this::hasSession);
+      Accepted accepted = bootstrap.accept(socket, arrival);
       if (accepted == null) {
         return;
       }
@@ -169,26 +167,14 @@ final class Handshakes {
     sockets.remove(socket);
   }
 
-  // ---- connections that may be resumed ---------------------------------------------------------
-
-  /** Lets a peer resume a connection. */
-  void remember(Resumption resumption) {
-    sessions.put(ByteBuffer.wrap(resumption.session()), resumption);
-  }
-
-  /** Lets nobody resume it any more: it has ended. */
-  void forget(Resumption resumption) {
-    sessions.remove(ByteBuffer.wrap(resumption.session()));
-  }
-
-  private boolean hasSession(byte[] session, byte[] peerNode) {
-    Resumption resumption = sessions.get(ByteBuffer.wrap(session));
-    return resumption != null && resumption.isWith(peerNode);
+  /** Returns the connections that may be resumed. */
+  Sessions sessions() {
+    return sessions;
   }
 
   private void resumed(byte[] session, Established established, PathChoice path)
       throws IOException {
-    Resumption resumption = sessions.get(ByteBuffer.wrap(session));
+    Resumption resumption = sessions.find(session);
     if (resumption == null) {
       discard(established);
       throw new IOException("the connection to be resumed has ended meanwhile");

@@ -459,7 +459,7 @@ public final class Node implements AutoCloseable {
       events.opened(connection);
       Resumption resumption = connection.resumption();
       if (resumption != null) {
-        handshakes.remember(resumption);
+        handshakes.sessions().remember(resumption);
       }
       connection.poller().add(connection);
     }
@@ -506,7 +506,7 @@ public final class Node implements AutoCloseable {
     traffic.leave(connection, connection.path().name(), true, () -> connections.remove(connection));
     Resumption resumption = connection.resumption();
     if (resumption != null) {
-      handshakes.forget(resumption);
+      handshakes.sessions().forget(resumption);
     }
     connection.poller().remove(connection);
   }

@@ -23,10 +23,12 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.SplittableRandom;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -59,11 +61,12 @@ final class MigrationTest {
   }
 
   private static Node server(NodeConfig.Builder config, ConnectionHandler handler) {
-    return Node.start(
-        config
-            .listen(
-                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), (peer, path) -> handler)
-            .build());
+    return accepting(config, (peer, path) -> handler);
+  }
+
+  private static Node accepting(NodeConfig.Builder config, ConnectionAcceptor acceptor) {
+    InetSocketAddress anyPort = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    return Node.start(config.listen(anyPort, acceptor).build());
   }
 
   private static InetSocketAddress at(Node node) {
@@ -355,6 +358,106 @@ final class MigrationTest {
       }
       assertEquals(300, handled.get());
       connection.close();
+    }
+  }
+
+  /**
+   * An application that lets the peer wait for its decision. Only once it is asked does the
+   * acceptor have all of the handshake: before that, a lost path ends both ends' attempt.
+   */
+  private record Deciding(
+      CountDownLatch asked, CountDownLatch decided, @Nullable ConnectionHandler verdict)
+      implements ConnectionAcceptor {
+    Deciding(@Nullable ConnectionHandler verdict) {
+      this(new CountDownLatch(1), new CountDownLatch(1), verdict);
+    }
+
+    @Override
+    public @Nullable ConnectionHandler accept(InetSocketAddress peer, PathChoice path) {
+      asked.countDown();
+      awaitLatch(decided);
+      return verdict;
+    }
+
+    void awaitAsked() {
+      awaitLatch(asked);
+    }
+
+    void decide() {
+      decided.countDown();
+    }
+
+    private static void awaitLatch(CountDownLatch latch) {
+      try {
+        assertTrue(latch.await(60, TimeUnit.SECONDS));
+      } catch (InterruptedException e) {
+        throw new AssertionError(e);
+      }
+    }
+  }
+
+  @Test
+  void aPathLostBeforeTheApplicationHasDecidedIsResumedAfterwards() throws Exception {
+    for (String path : new String[] {"tcp", "shm", "verbs"}) {
+      Counting atServer = new Counting();
+      Deciding application = new Deciding(atServer);
+      try (Node server = accepting(config(path), application);
+          TamperingProxy proxy = new TamperingProxy(at(server));
+          Node client = Node.start(config(path).build())) {
+        Connection connection = client.connect(proxy.address(), new Counting());
+        application.awaitAsked();
+        if (path.equals("verbs")) {
+          portDown();
+        } else {
+          proxy.cut();
+        }
+        await("the path's end", () -> events(client, EventKind.PATH_LOST) > 0);
+        Thread.sleep(random.nextInt(1, 400));
+        assertTrue(connection.isOpen(), path);
+        application.decide();
+        await("another path", () -> connection.pathChanges() > 0);
+        assertEquals(0, connection.send(MemorySegment.ofArray(new long[1]), 0, Long.BYTES));
+        await("the message over it", () -> atServer.next.get() == 1);
+        connection.close();
+      }
+    }
+  }
+
+  @Test
+  void anApplicationThatDecidesLaterThanAnAttemptEndsCostsAttemptsOnly() throws Exception {
+    Deciding application = new Deciding(new Counting());
+    Duration brief = Duration.ofMillis(500);
+    try (Node server = accepting(config("tcp").handshakeTimeout(brief), application);
+        TamperingProxy proxy = new TamperingProxy(at(server));
+        Node client = Node.start(config("tcp").handshakeTimeout(brief).build())) {
+      Connection connection = client.connect(proxy.address(), new Counting());
+      application.awaitAsked();
+      proxy.cut();
+      await("two attempts", () -> metric(server, "rdma4j_node_handshakes_failed_total") >= 2);
+      assertTrue(connection.isOpen());
+      application.decide();
+      await("another path", () -> connection.pathChanges() == 1);
+      connection.close();
+    }
+  }
+
+  @Test
+  void aConnectionThatTheApplicationRefusesIsNotResumed() throws Exception {
+    Deciding application = new Deciding(null);
+    Mailbox own = new Mailbox();
+    try (Node server = accepting(config("tcp"), application);
+        TamperingProxy proxy = new TamperingProxy(at(server));
+        Node client = Node.start(config("tcp").build())) {
+      Connection connection = client.connect(proxy.address(), own);
+      application.awaitAsked();
+      proxy.cut();
+      await("the path's end", () -> events(client, EventKind.PATH_LOST) > 0);
+      Thread.sleep(random.nextInt(1, 400));
+      assertTrue(connection.isOpen());
+      application.decide();
+      EndpointFailure reason = own.ended();
+      assertEquals(EndpointFailure.Kind.PEER_LOST, reason.kind());
+      assertTrue(reason.message().contains("does not know"), reason.message());
     }
   }
 
