@@ -120,23 +120,30 @@ final class Sampler implements AutoCloseable {
     history.add(point);
     health = Health.of(recent.getFirst(), now).with(incidents.findings());
     if (feed.isFollowed()) {
-      feed.publish(message("\"points\":" + point.json(), now));
+      feed.publish(message(point.json(), now));
     }
   }
 
-  /** All but a point, which stands for a whole second. */
+  /** What the incidents say alone: reading all the rest would keep it waiting. */
   private void tellNews() {
-    Readings now = read();
-    health = Health.of(recent.getFirst(), now).with(incidents.findings());
+    health = Health.of(recent.getFirst(), latest).with(incidents.findings());
     if (feed.isFollowed()) {
-      feed.publish(message("\"news\":true", now));
+      feed.publish(
+          new StringJoiner(",", "{", "}")
+              .add("\"health\":" + health.json())
+              .add("\"incidents\":" + incidents.live())
+              .toString());
     }
   }
 
-  /** Everything a page shows; what comes first tells of points: one of them, or a list. */
-  private String message(String first, Readings now) {
+  /**
+   * Everything a page shows.
+   *
+   * @param points one of them, or a list
+   */
+  private String message(String points, Readings now) {
     return new StringJoiner(",", "{", "}")
-        .add(first)
+        .add("\"points\":" + points)
         .add("\"health\":" + health.json())
         .add("\"snapshot\":" + JsonText.of(now.snapshot(), LIVE_METRICS))
         .add("\"tables\":" + tables())
@@ -161,7 +168,7 @@ final class Sampler implements AutoCloseable {
 
   /** Returns what a page begins with: as each second, with all points so far. */
   String beginning() {
-    return message("\"points\":" + history.json(), latest);
+    return message(history.json(), latest);
   }
 
   History history() {

@@ -1,7 +1,7 @@
 "use strict";
-/* The live page. Each second, and at news of an incident, a message comes from /stream: figures for the
-   charts, the health, the metrics that are read here, all tables, the incidents. Texts from outside are set as
-   text, never as HTML. */
+/* The live page. Each second a message comes from /stream: figures for the charts, the health, the metrics that
+   are read here, all tables, the incidents. At news of an incident one comes with health and incidents alone.
+   Texts from outside are set as text, never as HTML. */
 
 const $ = id => document.getElementById(id);
 const MOST_CHANGES = 100;
@@ -392,9 +392,9 @@ function render() {
 // ---- the stream --------------------------------------------------------------------------------
 
 function take(message) {
-  const points = [].concat(message.points ?? []); // none with news of an incident
+  const points = [].concat(message.points ?? []); // none with news
   state.points = (points.length > 1 || Array.isArray(message.points) ? points : state.points.concat(points)).slice(-CHART_SECONDS);
-  state.latest = message;
+  state.latest = { ...state.latest, ...message };
   const at = state.points[state.points.length - 1]?.epoch_ms;
   $("clock").textContent = at ? time(at) : "";
   if (!state.paused) render();
