@@ -22,6 +22,7 @@ import io.rdma4j.status.TableSource;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -37,8 +38,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A signal counts from the first look on, across wraps and resets of the counters behind it; one
  * that no counter of the port shows is left out. States and counters are read at most twice a
  * second, however many readers there are; the rest, whose GID tables alone have up to a thousand
- * files, when it is wanted and {@value #DEVICES_FRESH_NS} ns old, or a state has changed: nobody
- * waits for that long. Thread-safe.
+ * files, when it is wanted and {@value #DEVICES_FRESH_NS} ns old, or a state has changed. Nobody
+ * waits for either for long: a driver may answer late, above all while a port fails. Thread-safe.
  */
 final class PortWatch {
   private static final MetricDescriptor ACTIVE =
@@ -81,15 +82,22 @@ final class PortWatch {
 
   private record Port(String device, int number) {}
 
+  /** What a signal of a port has counted so far. */
+  private record Total(Port port, CounterSignal signal, long count) {}
+
+  /** One look at all ports. */
+  private record Look(List<PortState> states, List<Total> totals) {}
+
   private final Path root;
   private final CounterReader counters;
   private final PortStateReader stateReader;
+  private final SlowReading<Look> looks;
+  private final SlowReading<List<DeviceReport>> devices;
+
+  // The thread of the looks alone.
   private final Map<Port, PortCounters> earlier = new LinkedHashMap<>();
   private final Map<Port, EnumMap<CounterSignal, Long>> totals = new LinkedHashMap<>();
-  private List<PortState> states = List.of();
-  private final SlowReading<List<DeviceReport>> devices;
-  private boolean looked;
-  private long lookedNs;
+  private @Nullable List<PortState> statesBefore;
 
   /**
    * Creates a watch.
@@ -100,27 +108,27 @@ final class PortWatch {
     this.root = root;
     this.counters = CounterReader.at(root);
     this.stateReader = PortStateReader.at(root);
+    this.looks =
+        new SlowReading<>("rdma4j-ports", this::look, FRESH_NS, new Look(List.of(), List.of()));
     this.devices =
         new SlowReading<>("rdma4j-devices", this::readDevices, DEVICES_FRESH_NS, List.of());
   }
 
-  private synchronized void look() {
-    long nowNs = System.nanoTime();
-    if (looked && nowNs - lookedNs < FRESH_NS) {
-      return;
-    }
-    List<PortState> statesNow = stateReader.read();
-    if (looked && !statesNow.equals(states)) {
+  private Look look() {
+    List<PortState> states = stateReader.read();
+    if (statesBefore != null && !states.equals(statesBefore)) {
       devices.outdate(SETTLED_NS);
     }
-    states = statesNow;
+    statesBefore = states;
     for (PortCounters now : counters.read()) {
       Port port = new Port(now.device(), now.port());
       PortCounters before = earlier.put(port, now);
       count(port, CounterDelta.between(before == null ? now : before, now));
     }
-    looked = true;
-    lookedNs = nowNs;
+    List<Total> counted = new ArrayList<>();
+    totals.forEach(
+        (port, sums) -> sums.forEach((signal, sum) -> counted.add(new Total(port, signal, sum))));
+    return new Look(states, List.copyOf(counted));
   }
 
   private List<DeviceReport> readDevices() {
@@ -129,11 +137,6 @@ final class PortWatch {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-  }
-
-  private synchronized List<PortState> statesNow() {
-    look();
-    return states;
   }
 
   private void count(Port port, CounterDelta delta) {
@@ -158,23 +161,21 @@ final class PortWatch {
     };
   }
 
-  private synchronized void collectMetrics(MetricSource.Sink sink) {
-    look();
-    for (PortState port : states) {
+  private void collectMetrics(MetricSource.Sink sink) {
+    Look now = looks.get();
+    for (PortState port : now.states) {
       if (port.state() != null) {
         sink.add(ACTIVE, port.isActive() ? 1 : 0, port.device(), "" + port.port());
       }
     }
-    totals.forEach(
-        (port, sums) ->
-            sums.forEach(
-                (signal, total) ->
-                    sink.add(
-                        SIGNALS,
-                        total,
-                        port.device(),
-                        "" + port.number(),
-                        signal.name().toLowerCase(Locale.ROOT))));
+    for (Total total : now.totals) {
+      sink.add(
+          SIGNALS,
+          total.count,
+          total.port.device,
+          "" + total.port.number,
+          total.signal.name().toLowerCase(Locale.ROOT));
+    }
   }
 
   TableSource table() {
@@ -198,7 +199,7 @@ final class PortWatch {
 
   /** What is now, beside what is known of a port. */
   private void collectTable(TableSource.Rows rows) {
-    List<PortState> ports = statesNow();
+    List<PortState> ports = looks.get().states;
     List<DeviceReport> known = devices.get();
     for (PortState port : ports) {
       DeviceReport device = find(known, d -> d.name().equals(port.device()));

@@ -2,23 +2,28 @@ package io.rdma4j.monitor;
 
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something that takes long to read, and is read anew when it is wanted and old. That happens on a
- * thread of its own: whoever wants it waits a moment at most, and then has what was read before.
+ * Something that may take long to read, and is read anew when it is wanted and old. That happens on
+ * a thread of its own, which ends when nobody wants it for a while: whoever does waits a moment at
+ * most, and then has what was read before.
  *
- * <p>Thread-safe; no lock is held while the source is read.
+ * <p>Thread-safe; no lock is held while the source is read, and one thread at a time reads it.
  */
 final class SlowReading<T> {
   private static final long PATIENCE_NS = 100_000_000L;
+  private static final long IDLE_S = 5;
 
   private final String threadName;
   private final Supplier<T> source;
   private final long freshNs;
+  private final ThreadPoolExecutor reader;
   private volatile T latest;
   private @Nullable FutureTask<T> newest;
   private long dueNs;
@@ -34,6 +39,15 @@ final class SlowReading<T> {
     this.source = source;
     this.freshNs = freshNs;
     this.latest = before;
+    reader =
+        new ThreadPoolExecutor(
+            1,
+            1,
+            IDLE_S,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            Thread.ofPlatform().name(threadName).daemon(true).factory());
+    reader.allowCoreThreadTimeOut(true);
   }
 
   /** Has it read anew so many nanoseconds from now, unless that is to happen earlier. */
@@ -47,7 +61,7 @@ final class SlowReading<T> {
   /**
    * Returns the latest reading, which may be old when the source is slow.
    *
-   * @throws IllegalStateException when that failed
+   * @throws IllegalStateException when that failed, or no thread can be had for it
    */
   T get() {
     try {
@@ -69,10 +83,15 @@ final class SlowReading<T> {
     if (known != null && (!known.isDone() || nowNs - dueNs < 0)) {
       return known;
     }
-    dueNs = nowNs + freshNs;
     FutureTask<T> started = new FutureTask<>(() -> latest = source.get());
+    try {
+      reader.execute(started);
+    } catch (OutOfMemoryError e) {
+      throw new IllegalStateException(
+          "thread " + threadName + " can not be started: " + e.getMessage(), e);
+    }
     newest = started;
-    Thread.ofPlatform().name(threadName).daemon(true).start(started);
+    dueNs = nowNs + freshNs;
     return started;
   }
 }
