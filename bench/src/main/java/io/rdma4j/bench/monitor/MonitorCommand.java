@@ -2,6 +2,7 @@ package io.rdma4j.bench.monitor;
 
 import io.rdma4j.bench.Json;
 import io.rdma4j.bench.Machine;
+import io.rdma4j.bench.OutputFile;
 import io.rdma4j.bench.PairedCost;
 import io.rdma4j.bench.Progress;
 import java.io.IOException;
@@ -73,7 +74,11 @@ public final class MonitorCommand implements Callable<Integer> {
       description = "Of the draws behind the intervals (default: another one each time).")
   private @Nullable Long seed;
 
-  @Option(names = "--json", paramLabel = "FILE", description = "Write the result there as well.")
+  @Option(
+      names = "--json",
+      paramLabel = "FILE",
+      converter = OutputFile.class,
+      description = "Write the result there as well.")
   private @Nullable Path json;
 
   /** Created by picocli. */

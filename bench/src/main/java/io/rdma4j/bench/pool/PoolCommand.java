@@ -1,6 +1,7 @@
 package io.rdma4j.bench.pool;
 
 import io.rdma4j.bench.Machine;
+import io.rdma4j.bench.OutputFile;
 import io.rdma4j.bench.Progress;
 import io.rdma4j.pool.PoolStatistics;
 import io.rdma4j.pool.PoolStatistics.SizeClass;
@@ -37,6 +38,7 @@ public final class PoolCommand implements Callable<Integer> {
   @Option(
       names = "--json",
       paramLabel = "FILE",
+      converter = OutputFile.class,
       description = "Write ratios, rows with every batch, and facts about the machine there.")
   private @Nullable Path json;
 

@@ -4,6 +4,7 @@ import io.rdma4j.Availability;
 import io.rdma4j.bench.DeviceRegistrar;
 import io.rdma4j.bench.Json;
 import io.rdma4j.bench.Machine;
+import io.rdma4j.bench.OutputFile;
 import io.rdma4j.bench.Progress;
 import io.rdma4j.bench.Ratio;
 import io.rdma4j.bench.Series;
@@ -58,7 +59,11 @@ public final class RegisterCommand implements Callable<Integer> {
       description = "Rounds that count, ${DEFAULT-VALUE} by default and at least.")
   private int rounds;
 
-  @Option(names = "--json", paramLabel = "FILE", description = "Write the result there as well.")
+  @Option(
+      names = "--json",
+      paramLabel = "FILE",
+      converter = OutputFile.class,
+      description = "Write the result there as well.")
   private @Nullable Path json;
 
   /** Created by picocli. */

@@ -2,6 +2,7 @@ package io.rdma4j.bench.transport;
 
 import io.rdma4j.Availability;
 import io.rdma4j.bench.Machine;
+import io.rdma4j.bench.OutputFile;
 import io.rdma4j.bench.Progress;
 import io.rdma4j.bench.Ratio;
 import java.io.IOException;
@@ -38,12 +39,14 @@ abstract class TransportCommand implements Callable<Integer> {
   @Option(
       names = "--json",
       paramLabel = "FILE",
+      converter = OutputFile.class,
       description = "Write ratios, rows with every batch, and facts about the machine there.")
   private @Nullable Path json;
 
   @Option(
       names = "--html",
       paramLabel = "FILE",
+      converter = OutputFile.class,
       description = "Write a report with charts there; one file, nothing to load.")
   private @Nullable Path html;
 
