@@ -153,6 +153,9 @@ final class Life {
     connection.remoteRequests().device().end(connection.receiver());
     connection.remoteKeys().end();
     connection.large().end(reason.message());
+    if (reason.kind() == Kind.PEER_LOST) {
+      connection.liveness().noteLoss();
+    }
     connection.node().events().ended(connection, reason);
     if (reason.kind() == Kind.PEER_CLOSED) {
       connection.control().close();

@@ -2,6 +2,7 @@ package io.rdma4j.transport;
 
 import io.rdma4j.provider.EndpointFailure;
 import io.rdma4j.provider.EndpointFailure.Kind;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Whether the peer of a connection lives: heartbeats, silence, and the end of the control socket.
@@ -12,6 +13,11 @@ final class Liveness {
 
   /** Written by the conductor; 0 while the peer is heard. */
   private volatile long longestSilenceMs;
+
+  /**
+   * How the control socket has ended while the connection was closing, as it does in good order.
+   */
+  private volatile @Nullable String untoldEnd;
 
   Liveness(Connection connection, Sender sender) {
     this.connection = connection;
@@ -52,10 +58,23 @@ final class Liveness {
 
   /** The control socket has ended. Conductor. */
   void socketEnded(ControlSocket ended, String how) {
-    if (connection.isOpen() && !ended.hasTold()) {
-      connection.node().events().socketClosed(connection, how);
+    if (!ended.hasTold()) {
+      if (connection.isOpen()) {
+        connection.node().events().socketClosed(connection, how);
+      } else {
+        untoldEnd = how;
+      }
     }
     connection.suspect(new EndpointFailure(Kind.PEER_LOST, how));
+  }
+
+  /** Tells of the end of the socket that seemed in good order: the connection is lost. Poller. */
+  void noteLoss() {
+    String how = untoldEnd;
+    if (how != null) {
+      untoldEnd = null;
+      connection.node().events().socketClosed(connection, how);
+    }
   }
 
   /** Where the bootstrap socket carries the messages, its end shows as that of the path. Poller. */

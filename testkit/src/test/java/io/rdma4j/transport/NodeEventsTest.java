@@ -29,6 +29,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
@@ -124,6 +125,36 @@ final class NodeEventsTest {
       assertEquals(opened.subject(), violation.subject(), "attributed to the connection");
       assertEquals(connection.id(), violation.subject().connection());
       assertNotNull(event(db, e -> e.kind() == EventKind.PEER_DIGEST));
+    }
+  }
+
+  /** While a connection closes, the end of the bootstrap connection is no news by itself. */
+  @Test
+  void aPeerThatIsLostWhileItsConnectionClosesIsNamed() throws Exception {
+    CountDownLatch handling = new CountDownLatch(1);
+    CountDownLatch handled = new CountDownLatch(1);
+    ConnectionHandler stuck =
+        (connection, message) -> {
+          handling.countDown();
+          try {
+            handled.await();
+          } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+          }
+        };
+    InetSocketAddress anyPort = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    try (Node db = Node.start(config("shm").listen(anyPort, (peer, path) -> stuck).build());
+        TamperingProxy proxy = new TamperingProxy(at(db));
+        Node app = Node.start(patient(config("shm")).closeTimeout(Duration.ofHours(1)).build())) {
+      Connection connection = app.connect(proxy.address(), IGNORE);
+      assertTrue(connection.send(MemorySegment.ofArray(new byte[8]), 0, 8) >= 0);
+      handling.await();
+      Thread closing = Thread.ofVirtual().start(connection::close);
+      await("the goodbye", () -> !connection.isOpen());
+      proxy.cut();
+      closing.join();
+      await("the cause", () -> has(app, "peer-process-ended"));
+      handled.countDown();
     }
   }
 

@@ -5,7 +5,9 @@ import java.io.PrintWriter;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +19,8 @@ import org.jspecify.annotations.Nullable;
 final class Peers implements AutoCloseable {
   private static final long REST_NS = 5_000_000_000L;
   private static final long LOOK_NS = 200_000_000L;
+  private static final long PARTING_NS = 3_000_000_000L;
+  private static final long PARTING_LOOK_NS = 10_000_000L;
 
   private final List<String> command;
   private final PrintWriter err;
@@ -140,16 +144,30 @@ final class Peers implements AutoCloseable {
     }
   }
 
+  /**
+   * Lets them go in good order, so that the node does not count them as lost, then ends the rest.
+   */
   @Override
   public void close() {
     closed = true;
     synchronized (this) {
-      for (Process peer : peers) {
-        if (peer != null) {
-          // A stopped process ends by this signal alone.
-          peer.destroyForcibly();
-        }
+      List<Process> left = Arrays.stream(peers).filter(Objects::nonNull).toList();
+      left.forEach(this::letGo);
+      long endNs = System.nanoTime() + PARTING_NS;
+      while (System.nanoTime() < endNs && left.stream().anyMatch(Process::isAlive)) {
+        LockSupport.parkNanos(this, PARTING_LOOK_NS);
       }
+      // A stopped process ends by this signal alone.
+      left.forEach(Process::destroyForcibly);
+    }
+  }
+
+  /** A peer ends when the pipe to it does. */
+  private void letGo(Process peer) {
+    try {
+      peer.getOutputStream().close();
+    } catch (IOException e) {
+      err.println("peer " + peer.pid() + ": " + e.getMessage());
     }
   }
 }

@@ -8,6 +8,7 @@ import io.rdma4j.transport.NodeConfig;
 import io.rdma4j.transport.RequestFailedException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -28,6 +29,7 @@ public final class ServePeerCommand implements Callable<Integer> {
   private static final int[] ORDER_BYTES = {64, 200, 1000, 4000};
   private static final long DEADLINE_NS = TimeUnit.SECONDS.toNanos(1);
   private static final long RECONNECT_NS = TimeUnit.MILLISECONDS.toNanos(500);
+  private static final Duration PARTING = Duration.ofSeconds(1);
   private static final ConnectionHandler DEAF =
       new ConnectionHandler() {
         @Override
@@ -45,8 +47,9 @@ public final class ServePeerCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    Thread.ofPlatform().daemon().name("parent-watch").start(ServePeerCommand::watchParent);
-    try (Node node = Node.start(NodeConfig.builder().build())) {
+    NodeConfig config = NodeConfig.builder().closeTimeout(PARTING).build();
+    try (Node node = Node.start(config)) {
+      Thread.ofPlatform().daemon().name("parent-watch").start(() -> watchParent(node));
       while (true) {
         try (Connection connection = node.connect(target, DEAF)) {
           send(connection);
@@ -74,13 +77,16 @@ public final class ServePeerCommand implements Callable<Integer> {
     }
   }
 
-  private static void watchParent() {
+  private static void watchParent(Node node) {
     try {
       while (System.in.read() >= 0) {}
     } catch (IOException e) {
       System.err.println("the pipe from the parent failed: " + e.getMessage());
     }
-    // Nothing here needs an orderly end, and the node may be waiting for its peer.
-    Runtime.getRuntime().halt(0);
+    try {
+      node.close();
+    } finally {
+      Runtime.getRuntime().halt(0);
+    }
   }
 }
