@@ -91,6 +91,8 @@ public enum EventKind {
   PEER_DIGEST(136, Severity.INFO, "what the peer saw"),
   /** A path was given up in good order, for another one; nothing is wrong at this end. */
   PATH_LEFT(137, Severity.INFO, "path left"),
+  /** The peer let a close wait for its goodbye; {@link Event#value} is milliseconds. */
+  GOODBYE_UNANSWERED(138, Severity.INFO, "goodbye not answered"),
 
   /**
    * A device refused to register memory. {@link Event#code} is the errno, {@link Event#value} the

@@ -134,6 +134,7 @@ final class Life {
       return 1;
     }
     if (connection.node().clockNs() - closeDeadlineNs >= 0) {
+      connection.node().events().goodbyeUnanswered(connection);
       finish(new EndpointFailure(Kind.PEER_LOST, "the peer did not answer the goodbye in time"));
       return 1;
     }

@@ -118,6 +118,11 @@ final class NodeEvents {
     emit(EventKind.PEER_HEARD, connection, silentMs, "after " + silentMs + " ms");
   }
 
+  void goodbyeUnanswered(Connection connection) {
+    long waitedMs = connection.node().config().closeTimeoutNs() / 1_000_000;
+    emit(EventKind.GOODBYE_UNANSWERED, connection, waitedMs, "within " + waitedMs + " ms");
+  }
+
   void socketClosed(Connection connection, String how) {
     emit(EventKind.PEER_SOCKET_CLOSED, connection, 0, how);
   }

@@ -221,19 +221,11 @@ final class PortWatch {
       @Nullable DeviceReport device,
       @Nullable PortReport port) {
     if (device == null || port == null) {
-      rows.add(
-          now.device(),
-          (long) now.port(),
-          now.state(),
-          null,
-          null,
-          null,
-          null,
-          null,
-          null,
-          null,
-          null,
-          null);
+      @Nullable Object[] cells = new @Nullable Object[TABLE.columns().size()];
+      cells[0] = now.device();
+      cells[1] = (long) now.port();
+      cells[2] = now.state();
+      rows.add(cells);
       return;
     }
     GidReport gid = port.recommendedGid();

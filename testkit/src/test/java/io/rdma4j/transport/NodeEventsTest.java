@@ -60,11 +60,12 @@ final class NodeEventsTest {
   }
 
   private static Node server(NodeConfig.Builder config) {
-    return Node.start(
-        config
-            .listen(
-                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), (peer, path) -> IGNORE)
-            .build());
+    return server(config, IGNORE);
+  }
+
+  private static Node server(NodeConfig.Builder config, ConnectionHandler handler) {
+    InetSocketAddress anyPort = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    return Node.start(config.listen(anyPort, (peer, path) -> handler).build());
   }
 
   /**
@@ -128,33 +129,62 @@ final class NodeEventsTest {
     }
   }
 
+  /** A handler that does not return from its first message. */
+  private static final class Stuck implements ConnectionHandler, AutoCloseable {
+    private final CountDownLatch handling = new CountDownLatch(1);
+    private final CountDownLatch handled = new CountDownLatch(1);
+
+    @Override
+    public void onMessage(Connection connection, Message message) {
+      handling.countDown();
+      try {
+        handled.await();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+
+    void handleMessageOf(Connection connection) throws InterruptedException {
+      assertTrue(connection.send(MemorySegment.ofArray(new byte[8]), 0, 8) >= 0);
+      handling.await();
+    }
+
+    @Override
+    public void close() {
+      handled.countDown();
+    }
+  }
+
   /** While a connection closes, the end of the bootstrap connection is no news by itself. */
   @Test
   void aPeerThatIsLostWhileItsConnectionClosesIsNamed() throws Exception {
-    CountDownLatch handling = new CountDownLatch(1);
-    CountDownLatch handled = new CountDownLatch(1);
-    ConnectionHandler stuck =
-        (connection, message) -> {
-          handling.countDown();
-          try {
-            handled.await();
-          } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-          }
-        };
-    InetSocketAddress anyPort = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-    try (Node db = Node.start(config("shm").listen(anyPort, (peer, path) -> stuck).build());
+    NodeConfig.Builder slow = patient(config("shm")).closeTimeout(Duration.ofHours(1));
+    Stuck stuck = new Stuck();
+    try (Node db = server(config("shm"), stuck);
+        stuck;
         TamperingProxy proxy = new TamperingProxy(at(db));
-        Node app = Node.start(patient(config("shm")).closeTimeout(Duration.ofHours(1)).build())) {
+        Node app = Node.start(slow.build())) {
       Connection connection = app.connect(proxy.address(), IGNORE);
-      assertTrue(connection.send(MemorySegment.ofArray(new byte[8]), 0, 8) >= 0);
-      handling.await();
+      stuck.handleMessageOf(connection);
       Thread closing = Thread.ofVirtual().start(connection::close);
       await("the goodbye", () -> !connection.isOpen());
       proxy.cut();
       closing.join();
       await("the cause", () -> has(app, "peer-process-ended"));
-      handled.countDown();
+    }
+  }
+
+  @Test
+  void aCloseThatThePeerDoesNotAnswerIsNamed() throws Exception {
+    NodeConfig.Builder brief = patient(config("shm")).closeTimeout(Duration.ofMillis(100));
+    Stuck stuck = new Stuck();
+    try (Node db = server(config("shm"), stuck);
+        stuck;
+        Node app = Node.start(brief.build())) {
+      Connection connection = app.connect(at(db), IGNORE);
+      stuck.handleMessageOf(connection);
+      connection.close();
+      await("the cause", () -> has(app, "close-unanswered"));
     }
   }
 
