@@ -40,6 +40,7 @@ public final class LatencyCommand extends TransportCommand {
         Figure.time("rtt64_netty_vs_shm", ROUND_TRIP, "netty", "shm"),
         Figure.time("rtt64_aeron_vs_shm", ROUND_TRIP, "aeron", "shm"),
         Figure.time("rtt64_line_vs_shm", ROUND_TRIP, "line", "shm"),
+        Figure.time("rtt64_lines_vs_shm", ROUND_TRIP, "lines", "shm"),
         Figure.time("rtt64_jucx_vs_shm", ROUND_TRIP, "jucx", "shm"),
         Figure.time("rtt64_ibsendlat_vs_verbs", ROUND_TRIP, "ibsendlat", "verbs"),
         Figure.time("read64_ibreadlat_vs_verbs", READ, "ibreadlat", "verbs"));

@@ -24,7 +24,8 @@ final class Ways {
     add(byName, NodeWay.of("shm", loopback, Availability.usable("shared memory")));
     add(byName, NodeWay.largeRings(loopback));
     add(byName, NodeWay.requests(loopback));
-    add(byName, new LineWay());
+    add(byName, LineWay.word());
+    add(byName, LineWay.message());
     add(byName, new AeronWay());
     add(byName, new JucxWay());
     add(byName, new SocketWay("socket", false));
