@@ -167,33 +167,6 @@ final class HostTree {
   }
 
   private @Nullable Path locate(String path) throws IOException {
-    return isLive() ? locateLive(path) : locateInTree(path);
-  }
-
-  /** The kernel follows links as it is to be here, and walks a path at a fraction of the cost. */
-  private static @Nullable Path locateLive(String path) throws IOException {
-    try {
-      return Path.of(path).toRealPath();
-    } catch (NoSuchFileException absent) {
-      return null;
-    } catch (FileSystemException e) {
-      if (isBelowFile(Path.of(path))) {
-        return null;
-      }
-      throw e;
-    }
-  }
-
-  /** ENOTDIR has no exception type of its own: a file where a directory was expected. */
-  private static boolean isBelowFile(Path path) {
-    Path parent = path.getParent();
-    while (parent != null && !Files.exists(parent)) {
-      parent = parent.getParent();
-    }
-    return parent != null && !Files.isDirectory(parent);
-  }
-
-  private @Nullable Path locateInTree(String path) throws IOException {
     Deque<String> todo = new ArrayDeque<>();
     push(todo, Path.of(path));
     Path at = base;

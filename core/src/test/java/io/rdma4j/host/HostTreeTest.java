@@ -58,23 +58,6 @@ final class HostTreeTest {
     }
   }
 
-  /** The machine itself is read by the kernel's own way of following links. */
-  @Test
-  void theMachineIsReadAsACopiedTreeIs() throws IOException {
-    link("sys/relative", "a");
-    link("sys/x", "y");
-    link("sys/y", "x");
-    HostTree machine = HostTree.at(Path.of("/"));
-    String sys = root.toRealPath() + "/sys";
-    assertEquals("7", machine.read(sys + "/relative/value"));
-    assertEquals(sys + "/a/value", machine.resolve(sys + "/relative/../relative/value"));
-    assertNull(machine.read(sys + "/a/other"));
-    assertNull(machine.read(sys + "/none/value"));
-    assertNull(machine.read(sys + "/a/value/below"));
-    assertNull(machine.read(sys + "/a/value/below/that"));
-    assertThrows(FileSystemException.class, () -> machine.read(sys + "/x"));
-  }
-
   @Test
   void neverLeavesTheRoot() throws IOException {
     link("sys/up", "../../secret");
