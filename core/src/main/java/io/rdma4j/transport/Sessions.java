@@ -72,6 +72,7 @@ final class Sessions {
 
   /** One incoming handshake, which may become a connection of a name. */
   final class Arrival implements AutoCloseable {
+    private final CountDownLatch decision = new CountDownLatch(1);
     private @Nullable ByteBuffer name;
 
     Sessions sessions() {
@@ -81,17 +82,14 @@ final class Sessions {
     /** Lets peers that ask for that connection wait. Before the initiator can think it has it. */
     void announce(byte[] session) {
       name = ByteBuffer.wrap(session);
-      undecided.put(name, new CountDownLatch(1));
+      undecided.put(name, decision);
     }
 
     /** The connection is remembered, or there will be none. */
     @Override
     public void close() {
-      if (name == null) {
-        return;
-      }
-      CountDownLatch decision = undecided.remove(name);
-      if (decision != null) {
+      if (name != null) {
+        undecided.remove(name, decision);
         decision.countDown();
       }
     }
