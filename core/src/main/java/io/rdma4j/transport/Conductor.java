@@ -31,6 +31,9 @@ final class Conductor {
 
   private static final long CLOSE_TIMEOUT_NS = 1_000_000_000L;
 
+  /** The log waits as long for a cause, and the peer's word may have it. */
+  private static final long LEAST_PARTING_NS = 3_000_000_000L;
+
   /** A control socket outlives its connection for so long at most, however rare heartbeats are. */
   private static final long MOST_PARTING_NS = 10_000_000_000L;
 
@@ -160,7 +163,7 @@ final class Conductor {
    * they saw, or the peer has been silent for so long that this is an event by itself.
    */
   void linger(Connection connection, ControlSocket control) {
-    long patienceNs = Math.min(node.config().silenceNs(), MOST_PARTING_NS);
+    long patienceNs = Math.clamp(node.config().silenceNs(), LEAST_PARTING_NS, MOST_PARTING_NS);
     toPart.add(new Parting(connection, control, node.clockNs() + patienceNs));
     if (running) {
       selector.wakeup();
