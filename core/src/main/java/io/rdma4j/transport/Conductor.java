@@ -160,7 +160,7 @@ final class Conductor {
 
   /**
    * Takes over the control socket of a connection that has ended, until both ends have told what
-   * they saw, or the peer has been silent for so long that this is an event by itself.
+   * they saw, or nobody waits for the peer's word any more.
    */
   void linger(Connection connection, ControlSocket control) {
     long patienceNs = Math.clamp(node.config().silenceNs(), LEAST_PARTING_NS, MOST_PARTING_NS);

@@ -72,7 +72,6 @@ final class Liveness {
   void noteLoss() {
     String how = untoldEnd;
     if (how != null) {
-      untoldEnd = null;
       connection.node().events().socketClosed(connection, how);
     }
   }
